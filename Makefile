@@ -1,0 +1,57 @@
+# What a developer types. Go and make are enough for `make demo` and `make test`; they fetch the rest.
+
+GO ?= go
+# Tools have a module file of their own, so go.mod lists only what ships.
+TOOL = $(GO) tool -modfile=$(CURDIR)/go.tools.mod
+# The race detector needs cgo. Go itself turns cgo off where it finds no C compiler.
+RACE := $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
+FUZZTIME ?= 20s
+
+.PHONY: demo test build fmt check lint vulncheck fuzz integration compose-check
+
+demo: ## The whole idea in a minute: real events, real files, sinks killed at random.
+	$(GO) run ./cmd/lakeweir demo
+
+test: ## All unit tests. No network, no Docker.
+ifeq ($(RACE),)
+	@echo "no C compiler found: testing without the race detector"
+endif
+	$(GO) test $(RACE) ./...
+
+build: ## The command, as bin/lakeweir.
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/ ./cmd/lakeweir
+
+fmt: ## Rewrites the sources in gofumpt's style.
+	$(TOOL) gofumpt -w .
+
+check: lint vulncheck ## Everything that a tool can say about the sources.
+	$(GO) mod tidy -diff
+
+lint: ## Style, vet and staticcheck, in both modules.
+	@out=$$($(TOOL) gofumpt -l .) || exit 1; \
+	if [ -n "$$out" ]; then echo "not in gofumpt's style (make fmt mends it):"; echo "$$out"; exit 1; fi
+	$(GO) vet ./...
+	$(TOOL) staticcheck ./...
+	cd integration && $(GO) vet ./... && $(TOOL) staticcheck ./...
+
+vulncheck: ## Known holes in what we call. Says so and goes on where the database is out of reach.
+	@if out=$$($(TOOL) govulncheck ./... 2>&1); then echo "govulncheck: nothing found"; \
+	elif echo "$$out" | grep -qE 'fetching vulnerabilities|dial tcp|no such host'; then \
+		echo "govulncheck: skipped, its database cannot be reached"; \
+	else echo "$$out"; exit 1; fi
+
+fuzz: ## Every fuzz target for FUZZTIME (20s each).
+	@for pkg in $$($(GO) list ./...); do \
+		for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
+			echo "== $$pkg $$target"; \
+			$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
+		done; \
+	done
+
+integration: ## Against a real Apache Kafka and an S3 server. Needs Java 17 and Maven.
+	cd integration && LAKEWEIR_KAFKA=$$(kafka/install.sh) $(GO) test -p 1 -timeout 15m ./...
+
+compose-check: ## docker-compose.yml is one that `docker compose` accepts.
+	@if docker compose version >/dev/null 2>&1; then docker compose config --quiet; \
+	else echo "no docker compose here: checking with the library that it is made of"; \
+		$(TOOL) cmd docker-compose.yml >/dev/null; fi

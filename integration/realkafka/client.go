@@ -1,0 +1,61 @@
+package realkafka
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// callLimit bounds one request of a test to a broker on the same machine.
+const callLimit = 30 * time.Second
+
+// Client returns a client of the plain listener that is independent of the one
+// under test. It ends with the test.
+func (b *Broker) Client(t testing.TB, opts ...kgo.Opt) *kgo.Client {
+	t.Helper()
+	c, err := kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(b.Addr())}, opts...)...)
+	if err != nil {
+		t.Fatalf("make a Kafka client: %v", err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// CreateTopic creates a topic with topic configurations such as "cleanup.policy".
+func (b *Broker) CreateTopic(t testing.TB, name string, partitions int32, configs map[string]string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), callLimit)
+	defer cancel()
+	values := make(map[string]*string, len(configs))
+	for k, v := range configs {
+		values[k] = &v
+	}
+	if _, err := kadm.NewClient(b.Client(t)).CreateTopic(ctx, partitions, 1, values, name); err != nil {
+		t.Fatalf("create topic %s: %v", name, err)
+	}
+}
+
+// DeleteTopic deletes a topic.
+func (b *Broker) DeleteTopic(t testing.TB, name string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), callLimit)
+	defer cancel()
+	if _, err := kadm.NewClient(b.Client(t)).DeleteTopic(ctx, name); err != nil {
+		t.Fatalf("delete topic %s: %v", name, err)
+	}
+}
+
+// Produce writes records in order, all to the partition that each names, and
+// waits for the acknowledgement of all. Options such as a compression may be given.
+func (b *Broker) Produce(t testing.TB, records []*kgo.Record, opts ...kgo.Opt) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), callLimit)
+	defer cancel()
+	c := b.Client(t, append([]kgo.Opt{kgo.RecordPartitioner(kgo.ManualPartitioner())}, opts...)...)
+	if err := c.ProduceSync(ctx, records...).FirstErr(); err != nil {
+		t.Fatalf("produce %d records: %v", len(records), err)
+	}
+}

@@ -1,0 +1,73 @@
+package realkafka
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// fifoVariable makes TestLeash play the test binary that gets killed.
+const fifoVariable = "LAKEWEIR_TEST_FIFO"
+
+// A test binary that is killed with SIGKILL leaves no child behind. The child
+// holds the only other end of a named pipe, so the pipe's end is the child's.
+func TestLeash(t *testing.T) {
+	if fifo := os.Getenv(fifoVariable); fifo != "" {
+		if _, err := startProcess(fifo, "sh", "-c", "echo up; exec sleep 600"); err != nil {
+			t.Fatal(err)
+		}
+		select {} // until it is killed
+	}
+	fifo := filepath.Join(t.TempDir(), "fifo")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	victim := exec.Command(os.Args[0], "-test.run=^TestLeash$")
+	victim.Env = append(os.Environ(), fifoVariable+"="+fifo)
+	if err := victim.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	pipe, err := os.Open(fifo) // waits for the child
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pipe.Close()
+	if _, err := io.ReadFull(pipe, make([]byte, len("up\n"))); err != nil {
+		t.Fatalf("the child did not come up: %v", err)
+	}
+	if err := victim.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = victim.Wait() // "signal: killed"
+	go func() {
+		_, err := io.ReadAll(pipe)
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Fatal(err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("the child lives on after its test binary was killed")
+	}
+}
+
+// A process that does not heed SIGTERM is killed after the limit.
+func TestEndKills(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "log")
+	p, err := startProcess(out, "sh", "-c", "trap '' TERM; while :; do sleep 1; done")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.end(50 * time.Millisecond)
+	if p.cmd.ProcessState == nil || p.cmd.ProcessState.Exited() {
+		t.Errorf("got %v, want an end by signal", p.cmd.ProcessState)
+	}
+	p.end(time.Hour) // to end it again is no error and takes no time
+}

@@ -22,28 +22,18 @@ func TestLeash(t *testing.T) {
 		}
 		select {} // until it is killed
 	}
-	fifo := filepath.Join(t.TempDir(), "fifo")
-	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fifo := newFIFO(t)
 	victim := exec.Command(os.Args[0], "-test.run=^TestLeash$")
 	victim.Env = append(os.Environ(), fifoVariable+"="+fifo)
 	if err := victim.Start(); err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan error, 1)
-	pipe, err := os.Open(fifo) // waits for the child
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pipe.Close()
-	if _, err := io.ReadFull(pipe, make([]byte, len("up\n"))); err != nil {
-		t.Fatalf("the child did not come up: %v", err)
-	}
+	pipe := awaitUp(t, fifo)
 	if err := victim.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = victim.Wait() // "signal: killed"
+	ended := make(chan error, 1)
 	go func() {
 		_, err := io.ReadAll(pipe)
 		ended <- err
@@ -60,14 +50,44 @@ func TestLeash(t *testing.T) {
 
 // A process that does not heed SIGTERM is killed after the limit.
 func TestEndKills(t *testing.T) {
-	out := filepath.Join(t.TempDir(), "log")
-	p, err := startProcess(out, "sh", "-c", "trap '' TERM; while :; do sleep 1; done")
+	fifo := newFIFO(t)
+	started := make(chan *process, 1)
+	go func() { // to open the pipe waits for its reader
+		p, err := startProcess(fifo, "sh", "-c", "trap '' TERM; echo up; while :; do sleep 1; done")
+		if err != nil {
+			t.Error(err)
+		}
+		started <- p
+	}()
+	awaitUp(t, fifo)
+	p := <-started
+	p.end(50 * time.Millisecond)
+	if status := p.cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGKILL {
+		t.Errorf("got %v, want an end by SIGKILL", p.cmd.ProcessState)
+	}
+	p.end(time.Hour) // to end it again is no error and takes no time
+}
+
+// newFIFO makes a named pipe.
+func newFIFO(t *testing.T) string {
+	t.Helper()
+	fifo := filepath.Join(t.TempDir(), "fifo")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return fifo
+}
+
+// awaitUp opens the reading end and waits until the child has written "up".
+func awaitUp(t *testing.T, fifo string) *os.File {
+	t.Helper()
+	pipe, err := os.Open(fifo)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.end(50 * time.Millisecond)
-	if p.cmd.ProcessState == nil || p.cmd.ProcessState.Exited() {
-		t.Errorf("got %v, want an end by signal", p.cmd.ProcessState)
+	t.Cleanup(func() { pipe.Close() })
+	if _, err := io.ReadFull(pipe, make([]byte, len("up\n"))); err != nil {
+		t.Fatalf("the child did not come up: %v", err)
 	}
-	p.end(time.Hour) // to end it again is no error and takes no time
+	return pipe
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/lakeweir/lakeweir/internal/backoff"
 	"github.com/lakeweir/lakeweir/record"
 	"github.com/lakeweir/lakeweir/store"
 )
@@ -44,7 +45,7 @@ func Claim(ctx context.Context, s store.Store, c Claimant) (*Log, error) {
 		l.log = slog.New(slog.DiscardHandler)
 	}
 	owner := Owner{ID: newRandom() + newRandom(), Host: c.Host, Software: c.Software}
-	var pause backoff
+	var pause backoff.Pause
 	for {
 		err := l.claim(ctx, c, owner)
 		switch {
@@ -53,8 +54,8 @@ func Claim(ctx context.Context, s store.Store, c Claimant) (*Log, error) {
 		case ctx.Err() != nil || !errors.Is(err, errAgain):
 			return nil, fmt.Errorf("claim %s/%d: %w", c.Table, c.Partition, err)
 		}
-		l.log.Log(ctx, pause.level(), "claim again", "table", c.Table, "partition", c.Partition, "error", err)
-		if err := pause.wait(ctx); err != nil {
+		l.log.Log(ctx, pause.Level(), "claim again", "table", c.Table, "partition", c.Partition, "error", err)
+		if err := pause.Wait(ctx); err != nil {
 			return nil, fmt.Errorf("claim %s/%d: %w", c.Table, c.Partition, err)
 		}
 	}

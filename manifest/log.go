@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 
+	"github.com/lakeweir/lakeweir/internal/backoff"
 	"github.com/lakeweir/lakeweir/store"
 )
 
@@ -82,7 +83,7 @@ func (l *Log) Publish(ctx context.Context, r RangeRecord, rider *Plan) error {
 // Resume goes on with a claim after a break in which others may have claimed
 // the partition: it returns ErrFenced if one has.
 func (l *Log) Resume(ctx context.Context) error {
-	var pause backoff
+	var pause backoff.Pause
 	return l.settle(ctx, &pause)
 }
 
@@ -91,7 +92,7 @@ var errDone = errors.New("done")
 
 // change writes the head that next makes of the current one.
 func (l *Log) change(ctx context.Context, next func(Head) (Head, error)) error {
-	var pause backoff
+	var pause backoff.Pause
 	for {
 		h, err := next(l.head)
 		if errors.Is(err, errDone) {
@@ -104,8 +105,8 @@ func (l *Log) change(ctx context.Context, next func(Head) (Head, error)) error {
 		if err == nil || !errors.Is(err, errAgain) || ctx.Err() != nil {
 			return err
 		}
-		l.log.Log(ctx, pause.level(), "head write is settled by reading", "key", h.HeadKey(), "error", err)
-		if err := pause.wait(ctx); err != nil {
+		l.log.Log(ctx, pause.Level(), "head write is settled by reading", "key", h.HeadKey(), "error", err)
+		if err := pause.Wait(ctx); err != nil {
 			return err
 		}
 		if err := l.settle(ctx, &pause); err != nil {
@@ -134,7 +135,7 @@ func (l *Log) write(ctx context.Context, h Head) error {
 
 // settle reads the head until it is read, and takes it for the truth if it is
 // still ours.
-func (l *Log) settle(ctx context.Context, pause *backoff) error {
+func (l *Log) settle(ctx context.Context, pause *backoff.Pause) error {
 	for {
 		h, etag, err := readHead(ctx, l.store, l.partition)
 		switch {
@@ -148,8 +149,8 @@ func (l *Log) settle(ctx context.Context, pause *backoff) error {
 		case errors.Is(err, ErrDamage) || errors.Is(err, ErrFormat):
 			return err
 		}
-		l.log.Log(ctx, pause.level(), "head cannot be read", "error", err)
-		if err := pause.wait(ctx); err != nil {
+		l.log.Log(ctx, pause.Level(), "head cannot be read", "error", err)
+		if err := pause.Wait(ctx); err != nil {
 			return err
 		}
 	}

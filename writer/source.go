@@ -7,14 +7,16 @@ import (
 	"github.com/lakeweir/lakeweir/record"
 )
 
-// Source reads one partition of a log. It is used by one goroutine at a time.
+// Source reads one partition of a log. Seek and Read are called by one
+// goroutine at a time; the others may be called during a Read.
 type Source interface {
 	// Seek sets the position of the next Read.
 	Seek(ctx context.Context, offset int64) error
 
 	// Read returns what follows, and waits for it. Each batch begins at the
-	// position and moves it to its Next; a batch may have no records. The
-	// memory of a batch (Batch.Size) is the writer's to release to the Budget.
+	// position and moves it to its Next; a batch may have no records. A Read
+	// whose context ends loses nothing. The memory of a batch (Batch.Size) is
+	// charged to the Budget by the source and released by the writer.
 	Read(ctx context.Context) (*record.Batch, error)
 
 	// Bounds returns the first position of the log and the one behind its last.
@@ -28,46 +30,17 @@ type Source interface {
 	EpochEnd(ctx context.Context, leaderEpoch int32) (int64, error)
 }
 
-// Encoder turns the records of a range into objects. The columnar one is the
-// default; tests and embedders may bring their own.
+// Encoder turns the records of a range into objects. The one for Parquet is
+// the default; tests and embedders may bring their own.
 type Encoder interface {
 	// Encode lays out the records of a job. The same job should give the same
 	// bytes, but nothing depends on it.
-	Encode(ctx context.Context, job Job) (Encoded, error)
+	Encode(ctx context.Context, job manifest.Job) (manifest.Encoded, error)
 
 	// Vacant returns an object without rows, for a key that no attempt may
-	// publish any more.
-	Vacant(job Job, key string) ([]byte, error)
+	// publish any more. The job is that of the attempt that supersedes it.
+	Vacant(job manifest.Job, key string) ([]byte, error)
 
 	// Describe reads back what the footer of an object says, from its bytes alone.
-	Describe(key string, body []byte) (Description, error)
-}
-
-// Job is one range to lay out.
-type Job struct {
-	Table     string
-	Partition manifest.Partition
-	manifest.Range
-	Attempt int
-	Schema  int             // version
-	Batches []*record.Batch // what the log holds of the range, in order
-	Lost    int64           // positions that the log had lost before they were read
-}
-
-// Encoded is a range laid out: the record that publishes it, and the bodies of its files.
-type Encoded struct {
-	Record manifest.RangeRecord // complete but for LeaderEpoch
-	Bodies map[string][]byte    // by key; one for each file of Record
-}
-
-// Description is what an object says of itself in its footer.
-type Description struct {
-	Table     string
-	Partition manifest.Partition
-	manifest.Range
-	Attempt int
-	Schema  int
-	Counts  manifest.Counts // of the whole range
-	Digest  string          // of the records of the range and the decisions on them
-	File    manifest.File
+	Describe(key string, body []byte) (manifest.Description, error)
 }

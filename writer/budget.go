@@ -1,0 +1,156 @@
+package writer
+
+import (
+	"context"
+	"sync"
+)
+
+// Budget bounds the raw record bytes in memory, over all partitions: fetched,
+// collected and being written. When it is spent, fetching waits and the
+// largest open batch is cut early. NewBudget makes one.
+//
+// It satisfies the Room of a source.
+type Budget struct {
+	mu      sync.Mutex
+	limit   int64
+	used    int64
+	leaving int64 // part of used that is cut and on its way to the store
+	waiting int64 // bytes that callers of Acquire wait for
+	freed   chan struct{}
+	holders map[*holder]struct{}
+}
+
+// holder is an open batch that can be cut to free memory.
+type holder struct {
+	open int64         // bytes in the open batch; guarded by Budget.mu
+	cut  chan struct{} // asks for a cut; room for one
+}
+
+// NewBudget returns a Budget of limit bytes; 0 is no bound.
+func NewBudget(limit int64) *Budget {
+	return &Budget{limit: limit, freed: make(chan struct{}), holders: map[*holder]struct{}{}}
+}
+
+// Acquire charges n bytes, and waits until they are free. More than the whole
+// limit is granted when nothing else is charged: one record may be that large.
+func (b *Budget) Acquire(ctx context.Context, n int64) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for b.limit > 0 && b.used > 0 && b.used+n > b.limit {
+		freed := b.freed
+		b.waiting += n
+		b.relieve()
+		b.mu.Unlock()
+		var err error
+		select {
+		case <-ctx.Done():
+			err = ctx.Err()
+		case <-freed:
+		}
+		b.mu.Lock()
+		b.waiting -= n
+		if err != nil {
+			return err
+		}
+	}
+	b.used += n
+	return nil
+}
+
+// Take charges n bytes that are in memory already, whatever the limit says:
+// what decompression made of an answer.
+func (b *Budget) Take(n int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.used += n
+	b.relieve()
+}
+
+// Release gives n bytes back.
+func (b *Budget) Release(n int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.used -= n
+	close(b.freed)
+	b.freed = make(chan struct{})
+}
+
+// Used returns the bytes that are charged.
+func (b *Budget) Used() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.used
+}
+
+// relieve asks the largest open batch to be cut, if there is too little room
+// even when all that is on its way to the store has arrived.
+func (b *Budget) relieve() {
+	if b.limit == 0 || b.used-b.leaving+b.waiting <= b.limit {
+		return
+	}
+	var largest *holder
+	for h := range b.holders {
+		if largest == nil || h.open > largest.open {
+			largest = h
+		}
+	}
+	if largest == nil || largest.open == 0 {
+		return
+	}
+	select {
+	case largest.cut <- struct{}{}:
+	default:
+	}
+}
+
+// join adds an open batch that can be cut.
+func (b *Budget) join() *holder {
+	h := &holder{cut: make(chan struct{}, 1)}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.holders[h] = struct{}{}
+	return h
+}
+
+// leave removes it.
+func (b *Budget) leave(h *holder) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.holders, h)
+}
+
+// grew says that the open batch holds n bytes more. One who waits may have
+// found nothing to cut before.
+func (b *Budget) grew(h *holder, n int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	h.open += n
+	b.relieve()
+}
+
+// left says that the open batch was cut, with all of its bytes.
+func (b *Budget) left(h *holder) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.leaving += h.open
+	h.open = 0
+	select {
+	case <-h.cut: // asked for before this cut
+	default:
+	}
+}
+
+// stayed takes back that n bytes left: they were not published.
+func (b *Budget) stayed(n int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.leaving -= n
+}
+
+// landed releases n bytes that had left.
+func (b *Budget) landed(n int64) {
+	b.mu.Lock()
+	b.leaving -= n
+	b.mu.Unlock()
+	b.Release(n)
+}

@@ -1,0 +1,176 @@
+package writer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lakeweir/lakeweir/manifest"
+	"github.com/lakeweir/lakeweir/record"
+)
+
+// claim makes s the writer of its partition: with the claim that an earlier
+// session left, if that still holds, else with a fresh one.
+func (s *session) claim(ctx context.Context, k *kept) error {
+	if k != nil {
+		if ok, err := s.resume(ctx, k); ok || err != nil {
+			return err
+		}
+	}
+	id, err := s.Source.Identity(ctx)
+	if err != nil {
+		return fmt.Errorf("ask which log this is: %w", err)
+	}
+	s.log, err = manifest.Claim(ctx, s.Store, manifest.Claimant{
+		Table: s.Table, Partition: s.Partition, Identity: id,
+		First: s.Start, Check: s.checkLog, Host: s.Host, Software: s.Software, Log: s.Config.Log,
+	})
+	return err
+}
+
+// prepare makes what the session needs once it has the claim.
+func (s *session) prepare(ctx context.Context) error {
+	h := s.log.Head()
+	s.epoch = h.LeaderEpoch
+	s.stats.claimed(h)
+	s.Config.Log.Info("claimed", "epoch", h.Epoch, "next", h.Next, "pending", h.Pending != nil)
+	schema, err := manifest.EnsureSchema(ctx, s.Store, s.Schema)
+	if err != nil {
+		return err
+	}
+	s.schema = schema.Version
+	if s.encoder, err = s.NewEncoder(schema); err != nil {
+		return fmt.Errorf("schema %d: %w", schema.Version, err)
+	}
+	if s.Once {
+		if _, s.once, err = s.Source.Bounds(ctx); err != nil {
+			return fmt.Errorf("ask for the end of the log: %w", err)
+		}
+	}
+	return nil
+}
+
+// bounds are the positions that a log holds.
+type bounds struct {
+	start, end int64
+	epochEnd   int64 // of the leader epoch in the head; negative when the log cannot tell
+}
+
+// settleTries and settlePause bound the wait for a log that ends below what
+// was read of it already: after a leader move the new leader may not know for a
+// moment how far the log is committed (KIP-207).
+const (
+	settleTries = 5
+	settlePause = 300 * time.Millisecond
+)
+
+// checkLog compares a head with the log, before anything is written.
+func (s *session) checkLog(ctx context.Context, h manifest.Head) error {
+	for try := 1; ; try++ {
+		b, err := s.bounds(ctx, h.LeaderEpoch)
+		if err != nil {
+			return err
+		}
+		err = b.check(h, s.OnDataLoss)
+		if !errors.Is(err, manifest.ErrIdentity) || try == settleTries {
+			return err
+		}
+		select {
+		case <-time.After(settlePause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (s *session) bounds(ctx context.Context, leaderEpoch int32) (b bounds, err error) {
+	if b.start, b.end, err = s.Source.Bounds(ctx); err != nil {
+		return b, fmt.Errorf("ask for the bounds of the log: %w", err)
+	}
+	b.epochEnd = -1
+	if leaderEpoch >= 0 {
+		if b.epochEnd, err = s.Source.EpochEnd(ctx, leaderEpoch); err != nil {
+			return b, fmt.Errorf("ask where leader epoch %d ends: %w", leaderEpoch, err)
+		}
+	}
+	return b, nil
+}
+
+// check says whether a log with these bounds can be the one that h was written
+// for, and whether records were lost from it that h still waits for. A hole
+// that compaction left is neither: the log start is not past it.
+func (b bounds) check(h manifest.Head, policy DataLoss) error {
+	reached := h.Next
+	if h.Pending != nil {
+		reached = h.Pending.Next
+	}
+	switch {
+	case b.epochEnd >= 0 && b.epochEnd < h.Next:
+		return fmt.Errorf("%w: leader epoch %d ends at %d, but records up to %d were read from it: the log was truncated (an unclean leader election); an explicit reset starts a new generation", manifest.ErrIdentity, h.LeaderEpoch, b.epochEnd, h.Next)
+	case reached > b.end:
+		return fmt.Errorf("%w: the log ends at %d, but records up to %d were read from it: the topic was created again or truncated; an explicit reset starts a new generation", manifest.ErrIdentity, b.end, reached)
+	case b.start > h.Next && h.Pending == nil && policy == FailOnLoss:
+		return lossError(manifest.Range{Start: h.Next, Next: b.start})
+	}
+	return nil
+}
+
+func lossError(r manifest.Range) error {
+	return fmt.Errorf("%w: the log begins at %d, offsets %s were removed before they were read: raise the topic's retention, and set on_data_loss: skip to go on without them", ErrDataLoss, r.Next, r)
+}
+
+// skipLost publishes a range without rows for what the log lost, if it did.
+func (s *session) skipLost(ctx context.Context) error {
+	start, _, err := s.Source.Bounds(ctx)
+	if err != nil {
+		return fmt.Errorf("ask for the bounds of the log: %w", err)
+	}
+	next := s.log.Head().Next
+	if start <= next || len(s.reader.back) > 0 {
+		return nil
+	}
+	r := manifest.Range{Start: next, Next: start}
+	if s.OnDataLoss == FailOnLoss {
+		return lossError(r)
+	}
+	s.Config.Log.Warn("offsets were removed from the log before they were read", "lost", r)
+	return s.log.Publish(ctx, manifest.RangeRecord{
+		Range: r, Schema: s.schema, LeaderEpoch: -1, Counts: manifest.Counts{Lost: r.Len()},
+	}, nil)
+}
+
+// explain tells a failed read that the next claim can deal with from one that
+// ends the writer: the log no longer holds the position.
+func (s *session) explain(ctx context.Context, readErr error) error {
+	start, end, err := s.Source.Bounds(ctx)
+	if err != nil {
+		return errors.Join(readErr, err)
+	}
+	at := s.log.Head().Next
+	if at < start || at > end {
+		return fmt.Errorf("%w: the log holds [%d,%d), the next offset is %d: %w", errAgain, start, end, at, readErr)
+	}
+	return readErr
+}
+
+// sameEpoch asks, when a new leader epoch begins, whether the one before it
+// reached as far as was read: else records were truncated that are in memory.
+func (s *session) sameEpoch(ctx context.Context, b *record.Batch) error {
+	if b.LeaderEpoch <= s.epoch || b.Len() == 0 {
+		return nil
+	}
+	old := s.epoch
+	s.epoch = b.LeaderEpoch
+	if old < 0 {
+		return nil
+	}
+	end, err := s.Source.EpochEnd(ctx, old)
+	if err != nil {
+		return fmt.Errorf("ask where leader epoch %d ends: %w", old, err)
+	}
+	if end >= 0 && end < b.Start {
+		return fmt.Errorf("%w: leader epoch %d ends at %d, %d was read", errAgain, old, end, b.Start)
+	}
+	return nil
+}

@@ -1,0 +1,278 @@
+package writer
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/lakeweir/lakeweir/manifest"
+	"github.com/lakeweir/lakeweir/record"
+)
+
+// session is one claim of a partition, from the claim to its end. Four
+// goroutines hand the records on: read, collect, encode, commit. So the next
+// batch is collected while one is encoded and one is written.
+type session struct {
+	Config
+	writers *Writers
+	budget  *Budget
+	holder  *holder
+	log     *manifest.Log
+	schema  int // version of the stored schema
+	encoder Encoder
+	reader  reader
+	once    int64 // with Once, the position to stop at
+	epoch   int32 // leader epoch of the last batch read
+	open    open
+	rest    []*record.Batch // read, and not collected when collect failed
+	behind  atomic.Int64    // batches that are cut and not yet at commit
+	stats   counters
+
+	mu    sync.Mutex
+	units []*unit // cut and not published, in order
+}
+
+// unit is a range on its way from the cut to its publication.
+type unit struct {
+	job         manifest.Job
+	leaderEpoch int32
+	encoded     manifest.Encoded
+	superseded  []string // keys of earlier attempts
+	planned     bool     // the plan is in the head
+}
+
+// size returns the memory that the records of u take.
+func (u *unit) size() (n int64) {
+	for _, b := range u.job.Batches {
+		n += b.Size()
+	}
+	return n
+}
+
+// plan returns the plan of u.
+func (u *unit) plan() *manifest.Plan {
+	return &manifest.Plan{
+		Range: u.job.Range, Attempt: u.job.Attempt, Schema: u.job.Schema,
+		Keys: u.encoded.Record.Keys(), Superseded: u.superseded,
+	}
+}
+
+// work finishes what is pending and then writes until the context ends, a
+// drain is through, or the source fails. What was collected when the source
+// fails is still published.
+func (s *session) work(ctx context.Context) error {
+	if err := s.prepare(ctx); err != nil {
+		return err
+	}
+	if err := s.recover(ctx); err != nil {
+		return err
+	}
+	if err := s.skipLost(ctx); err != nil {
+		return err
+	}
+	next := s.log.Head().Next
+	if err := s.reader.seek(ctx, next); err != nil {
+		return err
+	}
+	s.open = open{start: next}
+	return s.pipeline(ctx)
+}
+
+// pipeline runs the four goroutines to their end.
+func (s *session) pipeline(ctx context.Context) error {
+	g, gctx := errgroup.WithContext(ctx)
+	reading, stop := context.WithCancel(gctx)
+	in, cuts, ready := make(chan *record.Batch), make(chan *unit), make(chan *unit)
+	var readErr error
+	g.Go(func() error {
+		defer close(in)
+		if err := s.read(reading, in); reading.Err() == nil {
+			readErr = err
+		}
+		return nil
+	})
+	g.Go(func() error {
+		defer close(cuts)
+		defer stop()
+		return s.collect(gctx, in, cuts)
+	})
+	g.Go(func() error {
+		defer close(ready)
+		return s.encodeAll(gctx, cuts, ready)
+	})
+	g.Go(func() error { return s.commitAll(gctx, ready) })
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	if readErr != nil {
+		return s.explain(ctx, readErr)
+	}
+	return ctx.Err()
+}
+
+// read hands on what the source gives. It ends with the source's error, or
+// when all is collected that is wanted.
+func (s *session) read(ctx context.Context, in chan<- *record.Batch) error {
+	for {
+		b, err := s.reader.next(ctx)
+		if err != nil {
+			return err
+		}
+		select {
+		case in <- b:
+		case <-ctx.Done():
+			s.reader.unread(b)
+			return ctx.Err()
+		}
+	}
+}
+
+// collect gathers batches and cuts them.
+func (s *session) collect(ctx context.Context, in <-chan *record.Batch, cuts chan<- *unit) error {
+	if s.Once && s.open.start >= s.once {
+		return nil
+	}
+	age := time.NewTimer(s.Limits.MaxAge)
+	age.Stop()
+	for {
+		var err error
+		select {
+		case b, more := <-in:
+			if !more {
+				return s.cut(ctx, cuts)
+			}
+			err = s.gather(ctx, b, age, cuts)
+		case <-age.C:
+			err = s.cut(ctx, cuts)
+		case <-s.holder.cut:
+			err = s.cut(ctx, cuts)
+		case <-s.writers.drain:
+			return s.cut(ctx, cuts)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		if s.Once && s.open.next() >= s.once {
+			return s.cut(ctx, cuts)
+		}
+	}
+}
+
+// gather adds a batch that was read, and cuts as often as it fills one up. The
+// age of what is left begins now.
+func (s *session) gather(ctx context.Context, b *record.Batch, age *time.Timer, cuts chan<- *unit) error {
+	if err := s.sameEpoch(ctx, b); err != nil {
+		s.rest = append(s.rest, b)
+		return err
+	}
+	s.stats.read(b)
+	for rest := b; rest != nil; {
+		if len(s.open.batches) == 0 {
+			age.Reset(s.Limits.MaxAge)
+		}
+		before := s.open.size
+		var full bool
+		rest, full = s.open.add(rest, s.Limits)
+		s.budget.grew(s.holder, s.open.size-before)
+		if !full {
+			continue
+		}
+		if err := s.cut(ctx, cuts); err != nil {
+			if rest != nil {
+				s.rest = append(s.rest, rest)
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// cut ends the open batch and sends it on. An empty one is not cut.
+func (s *session) cut(ctx context.Context, cuts chan<- *unit) error {
+	if len(s.open.batches) == 0 {
+		return nil
+	}
+	r, batches := s.open.take()
+	u := s.newUnit(r, batches, 0, 0)
+	s.budget.left(s.holder)
+	s.behind.Add(1)
+	s.mu.Lock()
+	s.units = append(s.units, u)
+	s.mu.Unlock()
+	select {
+	case cuts <- u:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// newUnit returns a range that is cut but not laid out.
+func (s *session) newUnit(r manifest.Range, batches []*record.Batch, attempt int, lost int64) *unit {
+	u := &unit{leaderEpoch: -1, job: manifest.Job{
+		Table: s.Table, Partition: s.log.Head().Partition, Range: r,
+		Attempt: attempt, Schema: s.schema, Batches: batches, Lost: lost,
+	}}
+	for _, b := range batches {
+		u.leaderEpoch = max(u.leaderEpoch, b.LeaderEpoch)
+	}
+	return u
+}
+
+// encodeAll lays out what is cut.
+func (s *session) encodeAll(ctx context.Context, cuts <-chan *unit, ready chan<- *unit) error {
+	for u := range cuts {
+		if err := s.encode(ctx, u); err != nil {
+			return err
+		}
+		select {
+		case ready <- u:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// encode lays out u in one of the slots that all partitions share.
+func (s *session) encode(ctx context.Context, u *unit) (err error) {
+	select {
+	case s.writers.slots <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-s.writers.slots }()
+	u.encoded, err = s.encoder.Encode(ctx, u.job)
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", u.job.Range, err)
+	}
+	u.encoded.Record.LeaderEpoch = u.leaderEpoch
+	return nil
+}
+
+// unpublished returns, in order, the batches that were read and not published.
+// It is for the end of a session, when nothing of it runs any more.
+func (s *session) unpublished() []*record.Batch {
+	var all []*record.Batch
+	for _, u := range s.units {
+		all = append(all, u.job.Batches...)
+		s.budget.stayed(u.size())
+	}
+	s.units = nil
+	return slices.Concat(all, s.open.batches, s.rest, s.reader.back)
+}
+
+// abandon releases what was read and not published: it will be read again.
+func (s *session) abandon() {
+	for _, b := range s.unpublished() {
+		s.budget.Release(b.Size())
+	}
+	s.open, s.rest, s.reader.back = open{}, nil, nil
+}

@@ -1,0 +1,128 @@
+package writer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/lakeweir/lakeweir/manifest"
+)
+
+// Writers runs the writers of a process. It shares memory and encoders among
+// them, and keeps the open batch of a partition whose assignment ends, for the
+// case that the partition comes back.
+type Writers struct {
+	budget *Budget
+	slots  chan struct{} // one per encoder at work
+	drain  chan struct{} // closed by Drain
+
+	mu      sync.Mutex
+	drained bool
+	running map[*session]struct{}
+	kept    map[place]*kept
+}
+
+// place is a partition of a table.
+type place struct {
+	table     string
+	partition int32
+}
+
+// keepFor is how long an open batch waits for its partition to come back.
+// Rebalances take seconds; after a minute the partition lives elsewhere.
+const keepFor = time.Minute
+
+// New returns Writers that share a budget; nil is one without a bound. At most
+// GOMAXPROCS batches are encoded at once.
+func New(b *Budget) *Writers {
+	if b == nil {
+		b = NewBudget(0)
+	}
+	return &Writers{
+		budget: b, slots: make(chan struct{}, runtime.GOMAXPROCS(0)), drain: make(chan struct{}),
+		running: map[*session]struct{}{}, kept: map[place]*kept{},
+	}
+}
+
+// parquetEncoder is the default of Config.NewEncoder.
+func parquetEncoder(s manifest.Schema) (Encoder, error) {
+	return nil, errors.New("no encoder")
+}
+
+// Drain asks every writer to cut what it has, publish it and end. Writers that
+// are started later end at once.
+func (w *Writers) Drain() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.drained {
+		w.drained = true
+		close(w.drain)
+	}
+}
+
+// errAgain ends a session that another one is to follow: something about the
+// log has changed, and a fresh claim looks at it from the start.
+var errAgain = errors.New("the log has to be looked at again")
+
+// Run writes one partition until ctx ends, a Drain or Once is through (nil), or
+// an error stops it: manifest.ErrFenced when another writer has the partition
+// and Confirmed does not confirm ours, ErrDataLoss, manifest.ErrIdentity,
+// manifest.ErrDamage and others. No partition may be run twice at once.
+func (w *Writers) Run(ctx context.Context, c Config) error {
+	c, err := c.validated()
+	if err != nil {
+		return err
+	}
+	for {
+		err := w.runSession(ctx, c)
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, errAgain):
+			c.Log.Info("claiming anew", "reason", err)
+		case errors.Is(err, manifest.ErrFenced) && c.Confirmed != nil:
+			c.Log.Warn("fenced; waiting for the assignment to be confirmed", "error", err)
+			if cerr := c.Confirmed(ctx); cerr != nil {
+				return fmt.Errorf("%s/%d: %w (assignment not confirmed: %w)", c.Table, c.Partition, err, cerr)
+			}
+		default:
+			return fmt.Errorf("%s/%d: %w", c.Table, c.Partition, err)
+		}
+	}
+}
+
+// runSession runs one claim from its start to its end.
+func (w *Writers) runSession(ctx context.Context, c Config) error {
+	s := &session{Config: c, writers: w, budget: w.budget, reader: reader{source: c.Source}, holder: w.budget.join()}
+	w.enter(s)
+	defer w.exit(s)
+	defer w.budget.leave(s.holder)
+	if err := s.claim(ctx, w.takeKept(c)); err != nil {
+		s.abandon()
+		return err
+	}
+	err := s.work(ctx)
+	if err != nil && ctx.Err() != nil {
+		w.keep(s)
+		return err
+	}
+	s.abandon()
+	return err
+}
+
+func (w *Writers) enter(s *session) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.running[s] = struct{}{}
+}
+
+func (w *Writers) exit(s *session) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.running, s)
+}

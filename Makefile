@@ -49,7 +49,7 @@ fuzz: ## Every fuzz target for FUZZTIME (20s each).
 	done
 
 integration: ## Against a real Apache Kafka and an S3 server. Needs Java 17 and Maven.
-	cd integration && LAKEWEIR_KAFKA=$$(kafka/install.sh) $(GO) test -p 1 -timeout 15m ./...
+	cd integration && home=$$(kafka/install.sh) && LAKEWEIR_KAFKA=$$home $(GO) test -p 1 -timeout 15m ./...
 
 compose-check: ## docker-compose.yml is one that `docker compose` accepts.
 	@if docker compose version >/dev/null 2>&1; then docker compose config --quiet; \

@@ -1,0 +1,137 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/sasl"
+	"github.com/segmentio/kafka-go/sasl/plain"
+	"github.com/segmentio/kafka-go/sasl/scram"
+)
+
+const (
+	// dialTimeout bounds the way to one address, so that a host that drops
+	// packets leaves time for the next one.
+	dialTimeout = 3 * time.Second
+	// connectTimeout bounds a connection with its handshake and login.
+	connectTimeout = 8 * time.Second
+	// layoutTTL is how long kafka-go keeps the addresses of the brokers.
+	// Leaders are our own knowledge, so this only delays meeting new brokers.
+	layoutTTL = 2 * time.Second
+)
+
+// client is one way to the cluster: connections, logins and versions.
+type client struct {
+	id        string
+	addr      net.Addr
+	transport *kafka.Transport
+	dialer    *kafka.Dialer // for the group, with the same TLS and login
+	kafka     *kafka.Client
+	explain   explainer
+
+	mu       sync.Mutex
+	versions map[int16]int16 // highest by request, as brokers know them
+}
+
+func newClient(c Config) (*client, error) {
+	login, err := c.SASL.mechanism()
+	if err != nil {
+		return nil, err
+	}
+	dial := c.Dial
+	if dial == nil {
+		dial = (&net.Dialer{Timeout: dialTimeout}).DialContext
+	}
+	tr := &kafka.Transport{
+		Dial: dial, DialTimeout: connectTimeout, MetadataTTL: layoutTTL,
+		MetadataTopics: c.Topics, ClientID: c.ClientID, TLS: c.TLS, SASL: login,
+	}
+	addr := kafka.TCP(c.Brokers...)
+	return &client{
+		id: c.ClientID, addr: addr, transport: tr,
+		dialer: &kafka.Dialer{
+			ClientID: c.ClientID, DialFunc: dial, Timeout: connectTimeout, TLS: c.TLS, SASLMechanism: login,
+		},
+		kafka:   &kafka.Client{Addr: addr, Transport: tr},
+		explain: explainer{brokers: strings.Join(c.Brokers, ","), tls: c.TLS != nil, sasl: c.SASL},
+	}, nil
+}
+
+func (s SASL) mechanism() (sasl.Mechanism, error) {
+	var m sasl.Mechanism
+	var err error
+	switch s.Mechanism {
+	case "":
+		return nil, nil
+	case "plain":
+		m = plain.Mechanism{Username: s.User, Password: s.Password}
+	case "scram-sha-256":
+		m, err = scram.Mechanism(scram.SHA256, s.User, s.Password)
+	case "scram-sha-512":
+		m, err = scram.Mechanism(scram.SHA512, s.User, s.Password)
+	default:
+		return nil, fmt.Errorf("sasl mechanism %q: use plain, scram-sha-256 or scram-sha-512", s.Mechanism)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("sasl %s for user %q: %w", s.Mechanism, s.User, err)
+	}
+	return m, nil
+}
+
+// close lets go of all connections. kafka-go keeps a goroutine until then.
+func (c *client) close() { c.transport.CloseIdleConnections() }
+
+// truth returns the error behind a failed routing: while kafka-go has never
+// reached the cluster it knows no broker, and only its own Metadata call tells
+// why.
+func (c *client) truth(ctx context.Context, err error) error {
+	if !errors.Is(err, errNoBroker) {
+		return err
+	}
+	if _, why := c.kafka.Metadata(ctx, &kafka.MetadataRequest{}); why != nil {
+		return why
+	}
+	return err
+}
+
+// check asks for topics until a broker answers, for at most limit. What no
+// retry can cure, such as a refused login, is returned at once.
+func (c *client) check(ctx context.Context, topics []string, limit time.Duration) (layout, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	var last error
+	for pause := 100 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		l, err := c.metadata(ctx, topics)
+		if err == nil {
+			return l, nil
+		}
+		// The end of our patience says less than what failed before it.
+		if last == nil || ctx.Err() == nil {
+			last = err
+		}
+		if why, final := c.explain.final(err); final {
+			return layout{}, why
+		}
+		if !sleep(ctx, pause) {
+			return layout{}, c.explain.unreachable(last)
+		}
+	}
+}
+
+// sleep waits, and reports whether the context let it.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

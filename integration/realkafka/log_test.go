@@ -63,6 +63,31 @@ func compacted(t *testing.T, b *realkafka.Broker, topic string, codec kgo.Compre
 	return end
 }
 
+// oddities returns an error unless the log has what makes compacted logs hard:
+// a batch kept without records, and one that goes on behind its last record.
+func oddities(ctx context.Context, p *source.Partition, end int64) error {
+	if err := p.Seek(ctx, 0); err != nil {
+		return err
+	}
+	empty, cut := 0, 0
+	for at := int64(0); at < end; {
+		b, err := p.Read(ctx)
+		if err != nil {
+			return err
+		}
+		if b.Len() == 0 {
+			empty++
+		} else if b.At(b.Len()-1).Offset+1 < b.Next {
+			cut++
+		}
+		at = b.Next
+	}
+	if empty == 0 || cut == 0 {
+		return fmt.Errorf("the cleaner left %d empty batches and %d with a cut end, want some of both", empty, cut)
+	}
+	return nil
+}
+
 // A log with holes made by the real cleaner is read to its end, every position
 // accounted for, with the records that another client sees.
 func TestCompaction(t *testing.T) {
@@ -73,6 +98,9 @@ func TestCompaction(t *testing.T) {
 		want := reference(t, b, topic, end)
 		same(t, topic, readAll(t, plainConfig(b), topic), want)
 		with(t, plainConfig(b), topic, 0, func(ctx context.Context, p *source.Partition) error {
+			if err := oddities(ctx, p, end); err != nil {
+				t.Errorf("%s: %v", topic, err)
+			}
 			// A start in the middle of a hole, and right behind the record
 			// that is the last one left of its batch.
 			for _, from := range []int64{7, 51} {

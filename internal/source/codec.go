@@ -95,7 +95,7 @@ func (c *codecs) inflateLZ4(body []byte, limit int) ([]byte, error) {
 // drain reads r to its end and returns an exact copy: the size is not known
 // before, and what a batch holds on to is charged.
 func (c *codecs) drain(name string, r io.Reader, limit int) ([]byte, error) {
-	if c.out == nil {
+	if len(c.out) == 0 {
 		c.out = make([]byte, 64<<10)
 	}
 	for n := 0; ; {
@@ -105,7 +105,9 @@ func (c *codecs) drain(name string, r io.Reader, limit int) ([]byte, error) {
 		case n > limit:
 			return nil, errTooLarge
 		case errors.Is(err, io.EOF):
-			return bytes.Clone(c.out[:n]), nil
+			out := bytes.Clone(c.out[:n])
+			c.keep(c.out)
+			return out, nil
 		case err != nil:
 			return nil, fmt.Errorf("%s: %w", name, err)
 		case n == len(c.out):
@@ -177,10 +179,14 @@ func xerialBlocks(body []byte, do func(block []byte) error) error {
 	return nil
 }
 
+// zstdMemory is the least that the decoder may use: its limit is also one on
+// the window that a frame names, however little is in the frame.
+const zstdMemory = 64 << 20
+
 func (c *codecs) inflateZstd(body []byte, limit int) ([]byte, error) {
 	if c.zstd == nil || c.max != limit {
 		d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1),
-			zstd.WithDecoderMaxMemory(uint64(limit)), zstd.WithDecodeAllCapLimit(false))
+			zstd.WithDecoderMaxMemory(uint64(max(limit, zstdMemory))))
 		if err != nil {
 			return nil, fmt.Errorf("zstd: %w", err)
 		}
@@ -193,23 +199,34 @@ func (c *codecs) inflateZstd(body []byte, limit int) ([]byte, error) {
 		}
 		// A told size that is not absurd is allocated at once: no copy.
 		if n := int(h.FrameContentSize); n <= max(eagerBytes, 100*len(body)) {
-			return settleZstd(c.zstd.DecodeAll(body, make([]byte, 0, n)))
+			out, err := c.zstd.DecodeAll(body, make([]byte, 0, n))
+			return settleZstd(out, err, limit)
 		}
 	}
-	out, err := settleZstd(c.zstd.DecodeAll(body, c.out[:0]))
-	if err != nil {
+	out, err := c.zstd.DecodeAll(body, c.out[:0])
+	if out, err = settleZstd(out, err, limit); err != nil {
 		return nil, err
 	}
-	c.out = out[:cap(out)]
+	c.keep(out)
 	return bytes.Clone(out), nil
 }
 
-func settleZstd(out []byte, err error) ([]byte, error) {
-	if errors.Is(err, zstd.ErrDecoderSizeExceeded) {
+func settleZstd(out []byte, err error, limit int) ([]byte, error) {
+	if errors.Is(err, zstd.ErrDecoderSizeExceeded) || len(out) > limit {
 		return nil, errTooLarge
 	}
 	if err != nil {
 		return nil, fmt.Errorf("zstd: %w", err)
 	}
 	return out, nil
+}
+
+// maxScratch is the largest buffer kept between batches: it is charged to
+// nobody.
+const maxScratch = 8 << 20
+
+func (c *codecs) keep(out []byte) {
+	if c.out = out[:cap(out)]; len(c.out) > maxScratch {
+		c.out = nil
+	}
 }

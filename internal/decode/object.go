@@ -77,10 +77,11 @@ func place(under *node, cols []manifest.Column) []*Field {
 	fields := make([]*Field, len(cols))
 	for i, c := range cols {
 		f := &Field{Column: c}
-		fields[i] = f
 		if c.Source != "" {
+			fields[i] = bare(c)
 			continue
 		}
+		fields[i] = f
 		f.node = under.descend(c.Path)
 		f.node.taken = true
 		switch c.Type {
@@ -93,6 +94,18 @@ func place(under *node, cols []manifest.Column) []*Field {
 		}
 	}
 	return fields
+}
+
+// bare returns the Field of a column that has no place in an object.
+func bare(c manifest.Column) *Field {
+	f := &Field{Column: c}
+	for _, part := range c.Fields {
+		f.Fields = append(f.Fields, bare(part))
+	}
+	if c.Element != nil {
+		f.Element = bare(*c.Element)
+	}
+	return f
 }
 
 // element compiles the element of a list that stands at a node.

@@ -100,23 +100,27 @@ func (r *rest) grow() {
 }
 
 // AppendRest appends an object of the members that no column takes, after
-// Decode and after the elements of all lists were decoded. It appends nothing
-// when there are none.
+// Decode and after the elements of all lists were decoded. It returns nil when
+// there are none.
 //
 // Keys and values are those of the text, byte for byte. An object that columns
 // reach into stays, under its name, with what they left of it; if that is
 // nothing, it is not there. A list of structs is there as a whole when one of
 // its elements has a member that no field takes.
-func (o *Object) AppendRest(dst []byte) ([]byte, Reason) {
+func (o *Object) AppendRest(a *Arena) ([]byte, Reason) {
 	if !o.root.keep {
-		return dst, ""
+		return nil, ""
 	}
-	n := len(dst)
-	dst = o.rest.object(dst, &o.root)
-	if o.s.flags&nonASCII != 0 && !utf8.Valid(dst[n:]) {
-		return dst[:n], BadText
+	n := len(a.b)
+	a.b = o.rest.object(a.b, &o.root)
+	text := a.since(n)
+	switch {
+	case len(text) == 0:
+		return nil, ""
+	case o.s.flags&nonASCII != 0 && !utf8.Valid(text):
+		return nil, BadText
 	}
-	return dst, ""
+	return text, ""
 }
 
 // object appends the entries of a node as an object, or nothing.

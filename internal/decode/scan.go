@@ -153,8 +153,8 @@ func (s *scanner) skip(i int, end byte) int {
 		if i = s.value(i, &t); i < 0 {
 			return -1
 		}
-		i, more := s.comma(i, end)
-		if !more {
+		var more bool
+		if i, more = s.comma(i, end); !more {
 			s.depth--
 			return i
 		}

@@ -1,0 +1,106 @@
+package columnar_test
+
+import (
+	"bytes"
+	"os"
+	"testing"
+
+	"github.com/lakeweir/lakeweir/internal/columnar"
+	"github.com/lakeweir/lakeweir/manifest"
+	"github.com/lakeweir/lakeweir/record"
+	"github.com/lakeweir/lakeweir/writer"
+)
+
+var _ writer.Encoder = (*columnar.Encoder)(nil)
+
+// quakeColumns are columns of the earthquakes, of most types.
+func quakeColumns() []manifest.Column {
+	return []manifest.Column{
+		{Name: "id", Type: manifest.String, Required: true},
+		{Name: "magnitude", Path: []string{"properties", "mag"}, Type: manifest.Double},
+		{Name: "place", Path: []string{"properties", "place"}, Type: manifest.String},
+		{Name: "at", Path: []string{"properties", "time"}, Type: manifest.Timestamp, Unit: manifest.Milliseconds},
+		{Name: "significance", Path: []string{"properties", "sig"}, Type: manifest.Int32},
+		{Name: "network", Path: []string{"properties", "net"}, Type: manifest.String, Encoding: manifest.Dictionary},
+		{Name: "depth", Path: []string{"geometry", "coordinates"}, Type: manifest.List, Element: &manifest.Column{Type: manifest.Double}},
+	}
+}
+
+func mustSchema(t testing.TB, d manifest.Declared) manifest.Schema {
+	t.Helper()
+	s, err := manifest.NewSchema(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func mustEncoder(t testing.TB, s manifest.Schema) *columnar.Encoder {
+	t.Helper()
+	e, err := columnar.NewEncoder(s, columnar.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// quakes returns the lines of the earthquakes.
+func quakes(t testing.TB) [][]byte {
+	t.Helper()
+	body, err := os.ReadFile("../../testdata/earthquakes.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bytes.Split(bytes.TrimSpace(body), []byte("\n"))
+}
+
+// batchOf returns a batch of values at offsets from start on, a second apart.
+func batchOf(t testing.TB, start int64, values ...[]byte) *record.Batch {
+	t.Helper()
+	b := record.NewBatch(start, nil)
+	for i, v := range values {
+		r := record.Record{Offset: start + int64(i), Timestamp: 1_600_000_000_000 + int64(i)*1000, Value: v}
+		if err := b.Append(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b
+}
+
+func jobOf(batches ...*record.Batch) manifest.Job {
+	return manifest.Job{
+		Table: "quakes", Partition: manifest.Partition{ID: 3}, Schema: 1, Batches: batches,
+		Range: manifest.Range{Start: batches[0].Start, Next: batches[len(batches)-1].Next},
+	}
+}
+
+// Every position of the range is accounted for, and the record of the range is
+// as the manifest wants it.
+func TestEncode(t *testing.T) {
+	f := func(name string, d manifest.Declared, want manifest.Counts) {
+		t.Run(name, func(t *testing.T) {
+			values := append(quakes(t), []byte("nope"), nil, []byte("null"), []byte(`{"id":"x","properties":{"sig":1.5}}`))
+			job := jobOf(batchOf(t, 100, values...))
+			job.Next += 5 // markers at the end
+			job.Lost = 2
+			out, err := mustEncoder(t, mustSchema(t, d)).Encode(t.Context(), job)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := out.Record.Validate(); err != nil {
+				t.Error(err)
+			}
+			if out.Record.Counts != want {
+				t.Errorf("counts %+v, want %+v", out.Record.Counts, want)
+			}
+			if got := len(out.Bodies); got != len(out.Record.Keys()) {
+				t.Errorf("%d bodies for keys %q", got, out.Record.Keys())
+			}
+		})
+	}
+	// Raw values are all rows.
+	f("raw", manifest.Declared{}, manifest.Counts{Rows: 1711, Absent: 3, Lost: 2})
+	// The tombstone is a row although id is required; the three others are not.
+	f("json", manifest.Declared{Value: manifest.JSONValue, Columns: quakeColumns(), Key: true, Headers: true},
+		manifest.Counts{Rows: 1708, Dead: 3, Absent: 3, Lost: 2})
+}

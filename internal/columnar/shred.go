@@ -1,0 +1,323 @@
+package columnar
+
+import (
+	"fmt"
+
+	"github.com/lakeweir/lakeweir/internal/decode"
+	"github.com/lakeweir/lakeweir/manifest"
+	"github.com/lakeweir/lakeweir/record"
+	"github.com/parquet-go/parquet-go"
+)
+
+// row is a record on its way into a file.
+type row struct {
+	record.Record
+	topic     string
+	partition int32
+	reason    string // of a dead letter
+	detail    string
+}
+
+// leaf holds the values of one leaf column since the last step.
+type leaf struct {
+	values []parquet.Value
+	mark   int // how many there were before the row
+	index  int
+}
+
+// column is a column, or a part of one, with its levels in the file.
+type column struct {
+	field    *decode.Field
+	name     string // dotted, for people
+	absent   int    // definition level of null
+	present  int    // and of a value
+	repeat   int    // repetition level of the elements of a list, behind the first
+	from, to int    // its leaves
+	kids     []*column
+	element  *column
+}
+
+// shredder lays out rows as values of leaf columns. It is used by one goroutine.
+type shredder struct {
+	object  *decode.Object // nil when values are raw
+	columns []*column
+	leaves  []leaf
+	arena   decode.Arena
+	extra   []byte
+	rows    int
+}
+
+// newShredder compiles a schema that is valid.
+func newShredder(s manifest.Schema) *shredder {
+	keep := false
+	for _, c := range s.Columns {
+		keep = keep || c.Source == manifest.FromExtra
+	}
+	object, fields := decode.Compile(s.Columns, keep)
+	sh := &shredder{}
+	if s.Value == manifest.JSONValue {
+		sh.object = object
+	}
+	for _, f := range fields {
+		sh.columns = append(sh.columns, sh.compile(f, f.Column.Name, 0, 0, false))
+	}
+	return sh
+}
+
+// compile adds a column below definition level def and repetition level rep.
+func (sh *shredder) compile(f *decode.Field, name string, def, rep int, exact bool) *column {
+	exact = exact || f.Column.Source != ""
+	c := &column{field: f, name: name, absent: def, present: def, from: len(sh.leaves)}
+	if optional(f.Column, exact) {
+		c.present++
+	}
+	switch f.Column.Type {
+	case manifest.Struct:
+		for _, kid := range f.Fields {
+			c.kids = append(c.kids, sh.compile(kid, name+"."+kid.Column.Name, c.present, rep, exact))
+		}
+	case manifest.List:
+		c.repeat = rep + 1
+		c.element = sh.compile(f.Element, name+"[]", c.present+1, c.repeat, exact)
+	default:
+		sh.leaves = append(sh.leaves, leaf{index: len(sh.leaves)})
+	}
+	c.to = len(sh.leaves)
+	return c
+}
+
+// reset forgets the values, after they were written.
+func (sh *shredder) reset() {
+	for i := range sh.leaves {
+		clear(sh.leaves[i].values) // they hold on to the records
+		sh.leaves[i].values = sh.leaves[i].values[:0]
+	}
+	sh.arena.Reset()
+	sh.rows = 0
+}
+
+// aligned returns an error unless every leaf has one row for each of the step.
+// The library takes the count of the first and would not notice.
+func (sh *shredder) aligned() error {
+	for i := range sh.leaves {
+		rows := 0
+		for _, v := range sh.leaves[i].values {
+			if v.RepetitionLevel() == 0 {
+				rows++
+			}
+		}
+		if rows != sh.rows {
+			return fmt.Errorf("leaf column %d has %d rows of %d: a defect of this program", i, rows, sh.rows)
+		}
+	}
+	return nil
+}
+
+// push adds a row. When it returns a reject the columns are as they were.
+func (sh *shredder) push(r *row) *decode.Reject {
+	for i := range sh.leaves {
+		sh.leaves[i].mark = len(sh.leaves[i].values)
+	}
+	if rej := sh.fill(r); rej != nil {
+		for i := range sh.leaves {
+			l := &sh.leaves[i]
+			clear(l.values[l.mark:])
+			l.values = l.values[:l.mark]
+		}
+		return rej
+	}
+	sh.rows++
+	return nil
+}
+
+func (sh *shredder) fill(r *row) *decode.Reject {
+	kind := decode.None // of a tombstone
+	if sh.object != nil && r.Value != nil {
+		var rej *decode.Reject
+		if kind, rej = sh.object.Decode(r.Value); rej != nil {
+			return rej
+		}
+	}
+	for _, c := range sh.columns {
+		switch {
+		case c.field.Column.Source == manifest.FromExtra:
+			if rej := sh.rest(c, kind); rej != nil {
+				return rej
+			}
+		case c.field.Column.Source != "":
+			sh.meta(c, r)
+		case kind == decode.None:
+			sh.null(c, 0)
+		case kind == decode.Null:
+			if rej := sh.value(c, decode.Token{}, nil, 0); rej != nil {
+				return rej
+			}
+		default:
+			if rej := sh.value(c, sh.object.Token(c.field), sh.object, 0); rej != nil {
+				return rej
+			}
+		}
+	}
+	return nil
+}
+
+// put adds a value to a column that is a leaf.
+func (sh *shredder) put(c *column, v parquet.Value, rep int) {
+	l := &sh.leaves[c.from]
+	l.values = append(l.values, v.Level(rep, c.present, l.index))
+}
+
+// null adds a null to every leaf of a column.
+func (sh *shredder) null(c *column, rep int) {
+	sh.hollow(c, rep, c.absent)
+}
+
+// hollow adds to every leaf of a column that nothing is there from a
+// definition level on.
+func (sh *shredder) hollow(c *column, rep, def int) {
+	for i := c.from; i < c.to; i++ {
+		l := &sh.leaves[i]
+		l.values = append(l.values, parquet.Value{}.Level(rep, def, l.index))
+	}
+}
+
+// rest adds the members that no column takes.
+func (sh *shredder) rest(c *column, kind decode.Kind) *decode.Reject {
+	if kind != decode.Map {
+		sh.null(c, 0)
+		return nil
+	}
+	text, reason := sh.object.AppendRest(&sh.arena)
+	if reason != "" {
+		return &decode.Reject{Reason: reason, Detail: fmt.Sprintf("column %q: a member that is not declared is not UTF-8", c.name)}
+	}
+	if text == nil {
+		sh.null(c, 0)
+		return nil
+	}
+	sh.put(c, parquet.ByteArrayValue(text), 0)
+	return nil
+}
+
+// value adds a JSON value of any type. Tokens of a struct's fields are those
+// of object.
+func (sh *shredder) value(c *column, t decode.Token, object *decode.Object, rep int) *decode.Reject {
+	if t.Absent() {
+		if c.field.Column.Required {
+			return &decode.Reject{Reason: decode.Missing, Detail: fmt.Sprintf("column %q has no value", c.name)}
+		}
+		sh.null(c, rep)
+		return nil
+	}
+	switch c.field.Column.Type {
+	case manifest.Struct:
+		return sh.fields(c, t, object, rep)
+	case manifest.List:
+		return sh.elements(c, t, rep)
+	}
+	v, reason := sh.scalar(&c.field.Column, t)
+	if reason != "" {
+		return unfit(c, reason, t)
+	}
+	sh.put(c, v, rep)
+	return nil
+}
+
+// unfit returns the reject of a value.
+func unfit(c *column, reason decode.Reason, t decode.Token) *decode.Reject {
+	what := string(c.field.Column.Type)
+	if reason == decode.BadText {
+		what += " as UTF-8"
+	}
+	return &decode.Reject{Reason: reason, Detail: fmt.Sprintf("column %q: %s does not fit %s", c.name, decode.Quote(t.Text), what)}
+}
+
+func (sh *shredder) fields(c *column, t decode.Token, object *decode.Object, rep int) *decode.Reject {
+	if t.Kind != decode.Map {
+		return unfit(c, decode.NoFit, t)
+	}
+	if c.field.Object != nil { // an element: its fields were not looked for yet
+		object = c.field.Object
+		if _, rej := object.Decode(t.Text); rej != nil {
+			return rej
+		}
+	}
+	for _, kid := range c.kids {
+		if rej := sh.value(kid, object.Token(kid.field), object, rep); rej != nil {
+			return rej
+		}
+	}
+	return nil
+}
+
+func (sh *shredder) elements(c *column, t decode.Token, rep int) *decode.Reject {
+	if t.Kind != decode.Array {
+		return unfit(c, decode.NoFit, t)
+	}
+	all := t.Elements()
+	some := false
+	for e, ok := all.Next(); ok; e, ok = all.Next() {
+		if rej := sh.value(c.element, e, nil, rep); rej != nil {
+			return rej
+		}
+		some, rep = true, c.repeat
+	}
+	if !some {
+		sh.hollow(c, rep, c.present)
+	}
+	return nil
+}
+
+// meta adds what a record says of itself.
+func (sh *shredder) meta(c *column, r *row) {
+	switch c.field.Column.Source {
+	case manifest.FromPartition:
+		sh.put(c, parquet.Int32Value(r.partition), 0)
+	case manifest.FromOffset:
+		sh.put(c, parquet.Int64Value(r.Offset), 0)
+	case manifest.FromTimestamp:
+		if r.Timestamp == record.NoTimestamp || !inMicros(r.Timestamp) {
+			sh.null(c, 0)
+			return
+		}
+		sh.put(c, parquet.Int64Value(r.Timestamp*1000), 0)
+	case manifest.FromTimestampType:
+		sh.put(c, text(r.TimestampType.String()), 0)
+	case manifest.FromKey:
+		sh.bytes(c, r.Key, 0)
+	case manifest.FromValue:
+		sh.bytes(c, r.Value, 0)
+	case manifest.FromTombstone:
+		sh.put(c, parquet.BooleanValue(r.Value == nil), 0)
+	case manifest.FromHeaders:
+		sh.headers(c, r.Headers)
+	case manifest.FromTopic:
+		sh.put(c, text(r.topic), 0)
+	case manifest.FromReason:
+		sh.put(c, text(r.reason), 0)
+	case manifest.FromDetail:
+		sh.put(c, text(r.detail), 0)
+	}
+}
+
+// bytes adds bytes, of which nil is null.
+func (sh *shredder) bytes(c *column, b []byte, rep int) {
+	if b == nil {
+		sh.null(c, rep)
+		return
+	}
+	sh.put(c, parquet.ByteArrayValue(b), rep)
+}
+
+func (sh *shredder) headers(c *column, hs record.Headers) {
+	rep := 0
+	name, value := c.element.kids[0], c.element.kids[1]
+	for h := range hs.All() {
+		sh.put(name, parquet.ByteArrayValue(h.Key), rep)
+		sh.bytes(value, h.Value, rep)
+		rep = c.repeat
+	}
+	if rep == 0 {
+		sh.hollow(c, 0, c.present)
+	}
+}

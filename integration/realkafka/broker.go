@@ -47,6 +47,7 @@ type Broker struct {
 	ports   ports
 	certs   *certs // nil without TLS
 	proc    *process
+	shared  bool
 }
 
 // Time limits, generous for a machine that runs other tests too.

@@ -24,7 +24,9 @@ func (b *Broker) Client(t testing.TB, opts ...kgo.Opt) *kgo.Client {
 	return c
 }
 
-// CreateTopic creates a topic with topic configurations such as "cleanup.policy".
+// CreateTopic creates a topic with topic configurations such as
+// "cleanup.policy". On a shared broker it is deleted after the test, so the
+// test may run again.
 func (b *Broker) CreateTopic(t testing.TB, name string, partitions int32, configs map[string]string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), callLimit)
@@ -36,6 +38,14 @@ func (b *Broker) CreateTopic(t testing.TB, name string, partitions int32, config
 	if _, err := kadm.NewClient(b.Client(t)).CreateTopic(ctx, partitions, 1, values, name); err != nil {
 		t.Fatalf("create topic %s: %v", name, err)
 	}
+	if !b.shared {
+		return
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), callLimit)
+		defer cancel()
+		_, _ = kadm.NewClient(b.Client(t)).DeleteTopic(ctx, name) // the test may have deleted it
+	})
 }
 
 // DeleteTopic deletes a topic.

@@ -35,6 +35,7 @@ func Shared(t testing.TB) *Broker {
 		shared.broker = nil
 		t.Fatalf("start Kafka: %v", err)
 	}
+	shared.broker.shared = true
 	return shared.broker
 }
 

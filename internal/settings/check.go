@@ -1,0 +1,96 @@
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Limits of settings.
+const (
+	minMemory   = 64 << 20 // below it, one fetch and one batch do not fit
+	maxMaxBytes = 1 << 30  // a batch is one PUT
+	maxLevel    = 22       // of zstd
+)
+
+// Check returns an error unless the settings are enough to run the sink, and
+// hold together.
+func (s *Settings) Check() error {
+	if err := s.CheckBrokers(); err != nil {
+		return err
+	}
+	if _, err := ParseLocation(s.Store); err != nil {
+		return err
+	}
+	if len(s.Topics) == 0 {
+		return errors.New("no topics: list at least one under topics, or with --topic")
+	}
+	for _, check := range []func() error{s.checkPartitions, s.checkGroup, s.checkBatch} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	for _, t := range s.Topics {
+		if _, err := s.Schema(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// CheckBrokers returns an error unless the settings are enough to ask brokers.
+func (s *Settings) CheckBrokers() error {
+	switch {
+	case len(s.Brokers) == 0:
+		return errors.New("no brokers: give at least one address as host:port under brokers, or with --brokers")
+	case (s.TLS.Cert == "") != (s.TLS.Key == ""):
+		return errors.New("tls.cert and tls.key belong together: one is set, the other is not")
+	case s.SASL.Mechanism == "" && s.SASL.User != "":
+		return errors.New("sasl.user is set but not sasl.mechanism: choose plain, scram-sha-256 or scram-sha-512")
+	case s.SASL.Mechanism != "" && (s.SASL.User == "" || s.SASL.Password == ""):
+		return errors.New("sasl.mechanism is set: sasl.user and sasl.password are needed too")
+	}
+	return nil
+}
+
+func (s *Settings) checkPartitions() error {
+	if s.Partitions == nil {
+		return nil
+	}
+	for topic := range s.Partitions {
+		if !slices.ContainsFunc(s.Topics, func(t Topic) bool { return t.Name == topic }) {
+			return fmt.Errorf("partitions name topic %q, which is not among topics", topic)
+		}
+	}
+	for _, t := range s.Topics {
+		if len(s.Partitions[t.Name]) == 0 {
+			return fmt.Errorf("partitions name none of topic %q: list some, or remove the topic", t.Name)
+		}
+	}
+	return nil
+}
+
+func (s *Settings) checkGroup() error {
+	if s.HeartbeatInterval*3 > s.SessionTimeout {
+		return fmt.Errorf("heartbeat_interval %v is more than a third of session_timeout %v: a lost heartbeat would cost the partitions", s.HeartbeatInterval, s.SessionTimeout)
+	}
+	if s.Group != "" && s.Partitions == nil && s.ShutdownTimeout >= s.RebalanceTimeout {
+		return fmt.Errorf("shutdown_timeout %v is not below rebalance_timeout %v: the group would not wait for the shutdown", s.ShutdownTimeout, s.RebalanceTimeout)
+	}
+	return nil
+}
+
+func (s *Settings) checkBatch() error {
+	switch {
+	case s.Memory < minMemory:
+		return fmt.Errorf("memory %s is less than %s", FormatSize(s.Memory), FormatSize(minMemory))
+	case s.Batch.MaxRows < 1 || s.Batch.MaxBytes < 1 || s.Batch.MaxAge < time.Millisecond:
+		return errors.New("batch.max_rows, batch.max_bytes and batch.max_age must be positive")
+	case s.Batch.MaxBytes > maxMaxBytes:
+		return fmt.Errorf("batch.max_bytes %s is more than %s: a batch is one object, written at once", FormatSize(s.Batch.MaxBytes), FormatSize(maxMaxBytes))
+	case s.Files.Level > maxLevel:
+		return fmt.Errorf("files.level %d is more than %d", s.Files.Level, maxLevel)
+	}
+	return nil
+}

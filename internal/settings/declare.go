@@ -1,0 +1,141 @@
+package settings
+
+import "strings"
+
+// Group says which commands take a setting as a flag.
+type Group int
+
+// The groups of settings.
+const (
+	Kafka   Group = iota // brokers, and what is read of them
+	Store                // the object store
+	Sink                 // how records become files
+	Process              // memory and logs
+)
+
+// Setting is one setting: what it is called, what it means and what it is.
+type Setting struct {
+	Name    string // "batch.max_rows"
+	Group   Group
+	Doc     string // one sentence or two, for people
+	Secret  bool   // never printed
+	Default string // in the form that the file takes
+	Origin  string // "default", "lakeweir.yaml:7", "LAKEWEIR_GROUP" or "--group"
+
+	value value
+}
+
+// Flag returns the name of the flag, without dashes in front.
+func (s *Setting) Flag() string {
+	return strings.NewReplacer(".", "-", "_", "-").Replace(s.Name)
+}
+
+// Env returns the name of the environment variable.
+func (s *Setting) Env() string {
+	return envPrefix + strings.ToUpper(strings.ReplaceAll(s.Name, ".", "_"))
+}
+
+// Hidden is printed in place of a secret that is set.
+const Hidden = "(hidden)"
+
+// Value returns the effective value in the form that the file takes, Hidden
+// for a secret.
+func (s *Setting) Value() string {
+	v := s.value.String()
+	if s.Secret && v != "" {
+		return Hidden
+	}
+	return v
+}
+
+// Kind returns what kind of value it takes, for help texts.
+func (s *Setting) Kind() string { return s.value.kind }
+
+// declare lists all settings of s. Everything else is derived from it.
+func (s *Settings) declare() []*Setting {
+	var all []*Setting
+	for _, group := range [][]*Setting{s.kafka(), s.security(), s.stores(), s.sink(), s.process()} {
+		all = append(all, group...)
+	}
+	return all
+}
+
+func (s *Settings) kafka() []*Setting {
+	return []*Setting{
+		{Name: "brokers", Doc: "Addresses of Kafka brokers, host:port. One that answers is enough.", value: list(&s.Brokers)},
+		{Name: "topics", Doc: "Topics to read; each becomes a table. As a plain list their values are raw. In the file a mapping declares columns; a list given later selects among its topics and adds others as raw.", value: s.topicNames()},
+		{Name: "group", Doc: "Consumer group that shares the partitions among processes. Without one this process reads all of them.", value: text(&s.Group)},
+		{Name: "partitions", Doc: "Partitions to read whatever a group says, by topic: {quakes: [0, 1]} in the file, quakes=0,1;orders=2 elsewhere. A group then only names where lag monitors find the offsets.", value: partitions(&s.Partitions)},
+		{Name: "start", Doc: "Where a partition begins that has no head yet: earliest, latest, an offset, or a time such as 2026-01-31T00:00:00Z. A partition with a head goes on from it, always.", value: start(&s.Start)},
+		{Name: "on_data_loss", Doc: "What to do when records were removed from the log before they were read: fail, or skip and count them as lost.", value: choice(&s.OnDataLoss, Fail, Skip)},
+		{Name: "isolation", Doc: "read_committed leaves records of aborted transactions out and waits for open ones; read_uncommitted takes all.", value: choice(&s.Isolation, ReadCommitted, ReadUncommitted)},
+		{Name: "wait_for_topics", Doc: "Wait for a topic that does not exist, instead of ending with an error. It is never created.", value: boolean(&s.WaitForTopics)},
+		{Name: "client_id", Doc: "Name that brokers log and count quotas by.", value: text(&s.ClientID)},
+		{Name: "member", Doc: "Name of this process in the group. One that survives restarts keeps its partitions. Default: host name and a random part.", value: text(&s.Member)},
+		{Name: "session_timeout", Doc: "A member of the group that is silent for so long loses its partitions.", value: duration(&s.SessionTimeout)},
+		{Name: "heartbeat_interval", Doc: "How often a member of the group gives a sign of life. At most a third of session_timeout.", value: duration(&s.HeartbeatInterval)},
+		{Name: "rebalance_timeout", Doc: "How long members may take to let go of partitions when the group changes.", value: duration(&s.RebalanceTimeout)},
+	}
+}
+
+func (s *Settings) security() []*Setting {
+	return []*Setting{
+		{Name: "tls.enabled", Doc: "Connect to brokers by TLS, with the system's authorities. Any other tls setting implies it.", value: boolean(&s.TLS.Enabled)},
+		{Name: "tls.ca", Doc: "PEM file with the authorities that sign the brokers' certificates.", value: text(&s.TLS.CA)},
+		{Name: "tls.cert", Doc: "PEM file with the client certificate.", value: text(&s.TLS.Cert)},
+		{Name: "tls.key", Doc: "PEM file with the key of the client certificate.", value: text(&s.TLS.Key)},
+		{Name: "tls.server_name", Doc: "Name to expect in the brokers' certificates, instead of their host names.", value: text(&s.TLS.ServerName)},
+		{Name: "tls.insecure_skip_verify", Doc: "Take any certificate of a broker. For tests only.", value: boolean(&s.TLS.InsecureSkipVerify)},
+		{Name: "sasl.mechanism", Doc: "Login at the brokers: plain, scram-sha-256 or scram-sha-512.", value: choice(&s.SASL.Mechanism, "", "plain", "scram-sha-256", "scram-sha-512")},
+		{Name: "sasl.user", Doc: "User of the login.", value: text(&s.SASL.User)},
+		{Name: "sasl.password", Doc: "Password of the login. Better by environment, or as ${VARIABLE} in the file, than by flag: other users see flags.", Secret: true, value: text(&s.SASL.Password)},
+	}
+}
+
+func (s *Settings) stores() []*Setting {
+	all := []*Setting{
+		{Name: "store", Doc: "Where tables lie: s3://bucket/prefix, minio://host:port/bucket/prefix (minios:// for TLS), or dir:./lake.", value: text(&s.Store)},
+		{Name: "single_writer", Doc: "The operator rules out a second writer: for stores that ignore conditions on PUT. A second writer then destroys tables.", value: boolean(&s.SingleWriter)},
+		{Name: "s3.region", Doc: "Region of the bucket. Default for s3://: as the AWS tools find it.", value: text(&s.S3.Region)},
+		{Name: "s3.endpoint", Doc: "URL of a store other than AWS for s3://, for example https://storage.example.com.", value: text(&s.S3.Endpoint)},
+		{Name: "s3.path_style", Doc: "Name the bucket in the path, not in the host name. Most stores other than AWS want it; minio:// always does it.", value: boolean(&s.S3.PathStyle)},
+		{Name: "s3.tls", Doc: "TLS to a minio:// store, as minios:// says it too. For s3:// the endpoint's scheme decides.", value: boolean(&s.S3.TLS)},
+		{Name: "s3.ca", Doc: "PEM file with the authorities that sign the store's certificate.", value: text(&s.S3.CA)},
+		{Name: "s3.insecure_skip_verify", Doc: "Take any certificate of the store. For tests only.", value: boolean(&s.S3.InsecureSkipVerify)},
+		{Name: "s3.access_key", Doc: "Access key. Default: the usual AWS chain (environment, profile, role).", value: text(&s.S3.AccessKey)},
+		{Name: "s3.secret_key", Doc: "Secret of the access key. Better by environment than by flag.", Secret: true, value: text(&s.S3.SecretKey)},
+	}
+	for _, st := range all {
+		st.Group = Store
+	}
+	return all
+}
+
+func (s *Settings) sink() []*Setting {
+	all := []*Setting{
+		{Name: "batch.max_rows", Doc: "A batch is cut at this many records. Larger batches make fewer files, smaller ones are seen earlier.", value: integer(&s.Batch.MaxRows)},
+		{Name: "batch.max_bytes", Doc: "Or at this many bytes of keys, values and headers. At most 1GiB.", value: size(&s.Batch.MaxBytes)},
+		{Name: "batch.max_age", Doc: "Or so long after its first offset came.", value: duration(&s.Batch.MaxAge)},
+		{Name: "files.compression", Doc: "Codec of the files: zstd, snappy, lz4 or none.", value: choice(&s.Files.Compression, "zstd", "snappy", "lz4", "none")},
+		{Name: "files.level", Doc: "Level of zstd, 1 to 22; 0 is the default level.", value: integer(&s.Files.Level)},
+		{Name: "files.row_group_rows", Doc: "A row group ends at this many rows.", value: integer(&s.Files.RowGroupRows)},
+		{Name: "files.row_group_bytes", Doc: "Or at this many raw bytes, whichever comes first.", value: size(&s.Files.RowGroupBytes)},
+	}
+	for _, st := range all {
+		st.Group = Sink
+	}
+	return all
+}
+
+func (s *Settings) process() []*Setting {
+	all := []*Setting{
+		{Name: "memory", Doc: "Memory of the process. Half of it holds raw records; when that is full, batches are cut early and fetching waits.", value: size(&s.Memory)},
+		{Name: "shutdown_timeout", Doc: "How long a stopped process may take to publish what it has. Keep it below rebalance_timeout, and below what kills the process.", value: duration(&s.ShutdownTimeout)},
+		{Name: "log.level", Doc: "What is logged: debug, info, warn or error, and what is graver.", value: choice(&s.Log.Level, "debug", "info", "warn", "error")},
+		{Name: "log.format", Doc: "Form of log lines: text or json.", value: choice(&s.Log.Format, "text", "json")},
+	}
+	for _, st := range all {
+		st.Group = Process
+	}
+	return all
+}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"syscall"
 
 	"github.com/segmentio/kafka-go"
 )
@@ -79,10 +80,19 @@ func (e explainer) unreachable(err error) error {
 		return fmt.Errorf("no broker answers at %s: the host name is unknown: check the address: %w", e.brokers, err)
 	case errors.As(err, &op) && op.Op == "dial":
 		return fmt.Errorf("no broker answers at %s: check the address, the port and that Kafka runs: %w", e.brokers, err)
-	case e.tls && (errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)):
+	case !closed(err):
+	case e.sasl.Mechanism != "":
+		return fmt.Errorf("brokers %s close the connection in the login as user %q by %s: check user, password and mechanism, and whether this port expects TLS: %w",
+			e.brokers, e.sasl.User, e.sasl.Mechanism, err)
+	case e.tls:
 		return fmt.Errorf("brokers %s close the connection in the TLS handshake: does this port speak TLS?: %w", e.brokers, err)
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+	default:
 		return fmt.Errorf("brokers %s close the connection at the first request: does this port expect TLS or a login?: %w", e.brokers, err)
 	}
 	return fmt.Errorf("no broker answers at %s as Kafka does: check the address, tls and sasl: %w", e.brokers, err)
+}
+
+// closed reports that the other side ended the connection.
+func closed(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET)
 }

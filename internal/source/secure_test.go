@@ -1,0 +1,243 @@
+package source
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/big"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+)
+
+// authority signs certificates for tests.
+type authority struct {
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+	pool *x509.CertPool
+}
+
+func newAuthority(t *testing.T) *authority {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tpl := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test authority"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, tpl, tpl, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &authority{key: key, pool: x509.NewCertPool()}
+	if a.cert, err = x509.ParseCertificate(der); err != nil {
+		t.Fatal(err)
+	}
+	a.pool.AddCert(a.cert)
+	return a
+}
+
+// sign makes a certificate for an address.
+func (a *authority) sign(t *testing.T, ip net.IP) tls.Certificate {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tpl := &x509.Certificate{
+		SerialNumber: big.NewInt(2), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{ip}, KeyUsage: x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, tpl, a.cert, &key.PublicKey, a.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}
+
+// users are the logins of the fake broker.
+func users() []kfake.Opt {
+	return []kfake.Opt{
+		kfake.EnableSASL(), kfake.Superuser("PLAIN", "p", "secret1"),
+		kfake.Superuser("SCRAM-SHA-256", "a", "secret2"), kfake.Superuser("SCRAM-SHA-512", "b", "secret3"),
+	}
+}
+
+// idle is a work that does nothing.
+func idle(context.Context, *Partition) error { return nil }
+
+// Each login works for the fetches and for the group, over TLS with a client
+// certificate.
+func TestLogins(t *testing.T) {
+	ca := newAuthority(t)
+	c := cluster(t, append(users(), kfake.SeedTopics(1, "t"), kfake.TLS(&tls.Config{
+		Certificates: []tls.Certificate{ca.sign(t, net.IPv4(127, 0, 0, 1))},
+		ClientAuth:   tls.RequireAndVerifyClientCert, ClientCAs: ca.pool,
+	}))...)
+	f := func(group string, s SASL) {
+		t.Helper()
+		cfg := config(c, "t")
+		cfg.SASL, cfg.Group = s, group
+		cfg.TLS = &tls.Config{RootCAs: ca.pool, Certificates: []tls.Certificate{ca.sign(t, net.IPv4(127, 0, 0, 1))}}
+		read := false
+		err := run(t, cfg, func(ctx context.Context, p *Partition) error {
+			read = true
+			_, _, err := p.Bounds(ctx)
+			return err
+		})
+		if err != nil || !read {
+			t.Errorf("%v in group %q: read %t, %v", s, group, read, err)
+		}
+	}
+	f("", SASL{"plain", "p", "secret1"})
+	f("", SASL{"scram-sha-256", "a", "secret2"})
+	f("", SASL{"scram-sha-512", "b", "secret3"})
+	f("g", SASL{"plain", "p", "secret1"})
+	f("g", SASL{"scram-sha-512", "b", "secret3"})
+}
+
+// A first contact that fails says in one line what to do, soon, and tells no
+// secret.
+func TestFirstContact(t *testing.T) {
+	ca, other := newAuthority(t), newAuthority(t)
+	server := ca.sign(t, net.IPv4(127, 0, 0, 1))
+	topic := kfake.SeedTopics(1, "t")
+	plain := cluster(t, topic)
+	login := cluster(t, append(users(), topic)...)
+	secure := cluster(t, topic, kfake.TLS(&tls.Config{Certificates: []tls.Certificate{server}}))
+	mutual := cluster(t, topic, kfake.TLS(&tls.Config{
+		Certificates: []tls.Certificate{server}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: ca.pool,
+	}))
+	elsewhere := cluster(t, topic, kfake.TLS(&tls.Config{Certificates: []tls.Certificate{ca.sign(t, net.IPv4(10, 0, 0, 1))}}))
+	f := func(c *kfake.Cluster, change func(*Config), want string) {
+		t.Helper()
+		cfg := config(c, "t")
+		cfg.StartTimeout = 500 * time.Millisecond
+		change(&cfg)
+		began := time.Now()
+		err := run(t, cfg, idle)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("got %v, want %q", err, want)
+		}
+		if err != nil && strings.Contains(err.Error(), "secret") {
+			t.Errorf("error tells a secret: %v", err)
+		}
+		if d := time.Since(began); d > 10*time.Second {
+			t.Errorf("took %v", d)
+		}
+	}
+	roots := &tls.Config{RootCAs: ca.pool}
+	// Nobody listens; the name does not exist.
+	f(plain, func(c *Config) { c.Brokers = []string{closedPort(t)} }, "check the address, the port and that Kafka runs")
+	f(plain, func(c *Config) { c.Brokers = []string{"no-such-host.invalid:9092"} }, "check the address")
+	// Wrong password, by both ways to check one, and unknown user.
+	f(login, func(c *Config) { c.SASL = SASL{"plain", "p", "secretX"} }, `as user "p" by plain: check user, password`)
+	f(login, func(c *Config) { c.SASL = SASL{"scram-sha-256", "a", "secretX"} }, `as user "a" by scram-sha-256: check`)
+	f(login, func(c *Config) { c.SASL = SASL{"scram-sha-512", "who", "secretX"} }, `as user "who" by scram-sha-512: check`)
+	// No login where one is expected.
+	f(login, func(*Config) {}, "expect TLS or a login")
+	// A mechanism that this program does not have.
+	f(login, func(c *Config) { c.SASL = SASL{"gssapi", "a", "secretX"} }, "use plain, scram-sha-256 or scram-sha-512")
+	// TLS on one side only.
+	f(secure, func(*Config) {}, "expect TLS or a login")
+	f(plain, func(c *Config) { c.TLS = roots }, "check the address, tls and sasl")
+	// Certificates: signed by nobody known, for another address, none of ours.
+	f(secure, func(c *Config) { c.TLS = &tls.Config{RootCAs: other.pool} }, "give the CA file")
+	f(elsewhere, func(c *Config) { c.TLS = roots }, "certificate is for other names")
+	f(mutual, func(c *Config) { c.TLS = roots }, "check the client certificate")
+}
+
+// closedPort returns an address that refuses connections.
+func closedPort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// A broker that takes connections and never answers does not hang the start.
+func TestSilentBroker(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	began := time.Now()
+	err = run(t, Config{Brokers: []string{l.Addr().String()}, Topics: []string{"t"}, StartTimeout: time.Second}, idle)
+	if err == nil || !strings.Contains(err.Error(), "no broker answers at "+l.Addr().String()) {
+		t.Errorf("got %v", err)
+	}
+	if d := time.Since(began); d > 12*time.Second {
+		t.Errorf("took %v", d)
+	}
+}
+
+func TestNoTopic(t *testing.T) {
+	c := cluster(t, kfake.SeedTopics(1, "t"), kfake.AllowAutoTopicCreation())
+	f := func(group string) {
+		t.Helper()
+		cfg := config(c, "t", "wrong")
+		cfg.Group = group
+		err := run(t, cfg, idle)
+		if !errors.Is(err, ErrNoTopic) || !strings.Contains(err.Error(), `topic "wrong"`) {
+			t.Errorf("group %q: %v", group, err)
+		}
+		if c.TopicInfo("wrong") != nil {
+			t.Errorf("group %q: the topic was created", group)
+		}
+	}
+	f("")
+	f("g")
+}
+
+// A listed partition that the topic does not have is a mistake to be told.
+func TestNoPartition(t *testing.T) {
+	c := cluster(t, kfake.SeedTopics(2, "t"))
+	cfg := config(c, "t")
+	cfg.Partitions = map[string][]int32{"t": {0, 2}}
+	if err := run(t, cfg, idle); err == nil || err.Error() != `topic "t" has no partition 2: it has 2 partitions` {
+		t.Errorf("got %v", err)
+	}
+}
+
+// No way of printing a login shows the password.
+func TestPasswordHidden(t *testing.T) {
+	s := SASL{"plain", "user", "secret"}
+	var log strings.Builder
+	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "sasl", s)
+	text := fmt.Sprintf("%v %+v %#v %s", s, s, s, log.String())
+	if strings.Contains(text, "secret") || !strings.Contains(text, "plain as user") {
+		t.Error(text)
+	}
+}
+
+func TestConfigErrors(t *testing.T) {
+	f := func(c Config, want string) {
+		t.Helper()
+		if err := Run(t.Context(), c, idle); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	f(Config{Topics: []string{"t"}}, "no brokers")
+	f(Config{Brokers: []string{"x:1"}}, "no topics")
+	// Partitions of a topic that is not read.
+	f(Config{Brokers: []string{"x:1"}, Topics: []string{"t"}, Partitions: map[string][]int32{"u": {0}}}, `"u"`)
+	f(Config{Brokers: []string{"x:1"}, Topics: []string{"t"}, MaxWait: -1}, "negative")
+}

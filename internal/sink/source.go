@@ -1,0 +1,75 @@
+package sink
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/lakeweir/lakeweir/internal/settings"
+	"github.com/lakeweir/lakeweir/internal/source"
+)
+
+// Source returns how brokers are asked, as the settings say it.
+func Source(s *settings.Settings) (source.Config, error) {
+	c := source.Config{
+		Brokers: s.Brokers, ClientID: s.ClientID, Group: s.Group, Member: s.Member,
+		Partitions: s.Partitions, WaitForTopics: s.WaitForTopics,
+		Heartbeat: s.HeartbeatInterval, Session: s.SessionTimeout, Rebalance: s.RebalanceTimeout,
+		ReadUncommitted: s.Isolation == settings.ReadUncommitted,
+		SASL:            source.SASL{Mechanism: s.SASL.Mechanism, User: s.SASL.User, Password: s.SASL.Password},
+		FetchBytes:      int32(min(maxFetch, s.Memory/rawShare/4)),
+	}
+	for _, t := range s.Topics {
+		c.Topics = append(c.Topics, t.Name)
+	}
+	if !s.TLS.On() {
+		return c, nil
+	}
+	var err error
+	c.TLS, err = brokerTLS(s.TLS)
+	return c, err
+}
+
+const (
+	// maxFetch bounds the answer to one fetch; the source's own default.
+	maxFetch = 8 << 20
+
+	// rawShare is the part of the memory, one in so many, that raw records may
+	// take. Encoding a batch takes about as much again.
+	rawShare = 2
+)
+
+func brokerTLS(t settings.TLS) (*tls.Config, error) {
+	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName, InsecureSkipVerify: t.InsecureSkipVerify}
+	var err error
+	if c.RootCAs, err = authorities(t.CA); err != nil {
+		return nil, fmt.Errorf("tls.ca: %w", err)
+	}
+	if t.Cert == "" {
+		return c, nil
+	}
+	cert, err := tls.LoadX509KeyPair(t.Cert, t.Key)
+	if err != nil {
+		return nil, fmt.Errorf("tls.cert and tls.key: %w", err)
+	}
+	c.Certificates = []tls.Certificate{cert}
+	return c, nil
+}
+
+// authorities reads a PEM file; no file gives nil, which means the system's.
+func authorities(path string) (*x509.CertPool, error) {
+	if path == "" {
+		return nil, nil
+	}
+	body, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(body) {
+		return nil, errors.New(path + " holds no certificate in PEM form")
+	}
+	return pool, nil
+}

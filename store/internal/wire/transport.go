@@ -1,0 +1,81 @@
+package wire
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"time"
+)
+
+// maxAnswer bounds what is not the body of an object: lists and errors. A page
+// of 1000 keys of 1024 bytes, each byte escaped, stays below it.
+const maxAnswer = 16 << 20
+
+// Transport returns a transport that trusts the certificates in caFile beside
+// those of the system (caFile may be ""), or any certificate with skipVerify.
+func Transport(driver, caFile string, skipVerify bool) (http.RoundTripper, error) {
+	t := &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		MaxIdleConnsPerHost:   64, // a writer for each of many partitions, one host
+		IdleConnTimeout:       90 * time.Second,
+		TLSHandshakeTimeout:   10 * time.Second,
+		ExpectContinueTimeout: time.Second,
+		DisableCompression:    true, // ETags and sizes are of the bytes as they are
+		TLSClientConfig:       &tls.Config{InsecureSkipVerify: skipVerify},
+	}
+	if caFile == "" {
+		return t, nil
+	}
+	pem, err := os.ReadFile(caFile)
+	if err != nil {
+		return nil, fmt.Errorf("open %s store: read certificates: %w", driver, err)
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool()
+	}
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("open %s store: %s has no certificates in PEM form", driver, caFile)
+	}
+	t.TLSClientConfig.RootCAs = pool
+	return t, nil
+}
+
+// Limit wraps a transport so that an answer which is no object cannot fill the
+// memory.
+func Limit(next http.RoundTripper) http.RoundTripper { return limited{next} }
+
+type limited struct{ next http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (l limited) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := l.next.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	object := r.Method == http.MethodGet && resp.StatusCode < 300 && !r.URL.Query().Has("list-type")
+	if !object {
+		resp.Body = &limitedBody{resp.Body, maxAnswer}
+	}
+	return resp, nil
+}
+
+type limitedBody struct {
+	io.ReadCloser
+	left int64
+}
+
+func (b *limitedBody) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, errors.New("the answer is longer than any list or error")
+	}
+	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.left)])
+	b.left -= int64(n)
+	return n, err
+}

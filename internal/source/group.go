@@ -12,6 +12,7 @@ import (
 // The group is joined anew when topics come or go.
 func (s *session) grouped(ctx context.Context) error {
 	for {
+		s.calm()
 		topics := s.existing()
 		if len(topics) == 0 {
 			select {

@@ -54,6 +54,7 @@ func Run(ctx context.Context, c Config, work func(ctx context.Context, p *Partit
 	s := &session{work: work, changed: make(chan struct{}, 1), fences: map[key]int{}}
 	s.router = newRouter(inner, c, cl, s.learn)
 	s.router.learn(l)
+	s.calm()
 	s.router.loops.Go(func() { s.router.run(inner) })
 	defer s.router.loops.Wait()
 	defer cancel()
@@ -118,6 +119,14 @@ func (s *session) learn(l layout) {
 		case s.changed <- struct{}{}:
 		default:
 		}
+	}
+}
+
+// calm drops the news of changes: what follows looks at all topics anyway.
+func (s *session) calm() {
+	select {
+	case <-s.changed:
+	default:
 	}
 }
 

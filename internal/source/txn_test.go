@@ -118,28 +118,28 @@ func TestAbortedFilter(t *testing.T) {
 		return kmsg.FetchResponseTopicPartitionAbortedTransaction{ProducerID: producer, FirstOffset: first}
 	}
 	one := func(base int64) testBatch { return plainBatch(base, 1, "v") }
-	f := func(l hostileLog, want ...got) {
+	f := func(l *hostileLog, want ...got) {
 		t.Helper()
-		have, err := readHostile(t, &l, nil)
+		have, err := readHostile(t, l, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		equal(t, have, want)
 	}
 	// The list is not sorted: it is by us.
-	f(hostileLog{aborted: list{tx(2, 2), tx(1, 0)}, end: 6, batches: []testBatch{
+	f(&hostileLog{aborted: list{tx(2, 2), tx(1, 0)}, end: 6, batches: []testBatch{
 		one(0).inTransaction(1), marker(1, 1, false), one(2).inTransaction(2), one(3).inTransaction(1), marker(4, 2, false), marker(5, 1, true),
 	}}, got{3, "v3"})
 	// A transaction that began before the response.
-	f(hostileLog{aborted: list{tx(1, 0)}, start: 5, end: 8, batches: []testBatch{
+	f(&hostileLog{aborted: list{tx(1, 0)}, start: 5, end: 8, batches: []testBatch{
 		one(5).inTransaction(1), one(6), marker(7, 1, false),
 	}}, got{6, "v6"})
 	// A batch of an aborted producer that is not transactional stays.
-	f(hostileLog{aborted: list{tx(1, 0)}, end: 3, batches: []testBatch{
+	f(&hostileLog{aborted: list{tx(1, 0)}, end: 3, batches: []testBatch{
 		func() testBatch { b := one(0); b.producer = 1; return b }(), one(1).inTransaction(1), marker(2, 1, false),
 	}}, got{0, "v0"})
 	// A commit marker of the same producer does not end an aborted transaction.
-	f(hostileLog{aborted: list{tx(1, 0)}, end: 3, batches: []testBatch{
+	f(&hostileLog{aborted: list{tx(1, 0)}, end: 3, batches: []testBatch{
 		one(0).inTransaction(1), marker(1, 1, true), one(2).inTransaction(1),
 	}})
 }

@@ -1,0 +1,214 @@
+package source
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/lakeweir/lakeweir/record"
+)
+
+// decodeAll reads all batches of raw from a position on, as a reader does.
+func decodeAll(raw []byte, pos int64, limit int) (out []*record.Batch, err error) {
+	var c codecs
+	for len(raw) > 0 {
+		h, err := parseHeader(raw)
+		if err != nil || h.incomplete {
+			return out, err
+		}
+		if err := h.check(raw); err != nil {
+			return out, err
+		}
+		if h.last >= pos {
+			b, err := h.decode(raw, pos, &c, limit)
+			if err != nil {
+				return out, err
+			}
+			out = append(out, b)
+			pos = b.Next
+		}
+		raw = raw[h.size:]
+	}
+	return out, nil
+}
+
+// Header fields that no broker should send.
+func TestParseHeader(t *testing.T) {
+	f := func(name string, change func(raw []byte), bad bool) {
+		t.Helper()
+		raw := plainBatch(5, 3, "v").encode()
+		change(raw)
+		if _, err := parseHeader(raw); (err != nil) != bad {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	f("as made", func([]byte) {}, false)
+	f("length below the header's", func(raw []byte) { copy(raw[8:], []byte{0, 0, 0, 48}) }, true)
+	f("negative length", func(raw []byte) { raw[8] = 0x80 }, true)
+	f("negative last offset delta", func(raw []byte) { raw[23] = 0x80 }, true)
+	f("negative base offset", func(raw []byte) { raw[0] = 0x80 }, true)
+	f("offset beyond 63 bits", func(raw []byte) { copy(raw, []byte{0x7f, 255, 255, 255, 255, 255, 255, 255}) }, true)
+	f("message format 0", func(raw []byte) { raw[16] = 0 }, true)
+}
+
+// Every prefix of a batch is incomplete, and its size is told once it is known.
+func TestIncomplete(t *testing.T) {
+	raw := plainBatch(5, 3, "v").encode()
+	for n := range raw {
+		h, err := parseHeader(raw[:n])
+		if err != nil || !h.incomplete || n >= 17 && h.size != len(raw) {
+			t.Fatalf("%d of %d bytes: %+v, %v", n, len(raw), h, err)
+		}
+		whole, next, _, broken := measure(raw[:n], 2)
+		if whole != 0 || next != 2 || broken {
+			t.Fatalf("%d bytes: measured %d, %d, %t", n, whole, next, broken)
+		}
+	}
+}
+
+// A cut record length must be found wherever it is.
+func TestCutRecords(t *testing.T) {
+	whole := encodeRecords([]testRecord{{key: []byte("key"), value: []byte("value"),
+		headers: record.NewHeaders(record.Header{Key: []byte("h"), Value: []byte("x")})}})
+	for n := range whole {
+		b := testBatch{last: 0, producer: -1, count: 1, body: whole[:n]}
+		if out, err := decodeAll(b.encode(), 0, 1000); err == nil {
+			t.Errorf("%d of %d bytes: %d batches, no error", n, len(whole), len(out))
+		}
+	}
+}
+
+// Decoding allocates for a batch, not for its records.
+func TestAllocations(t *testing.T) {
+	count := func(n int, codec int16) float64 {
+		b := plainBatch(0, n, "a value of some length ")
+		b.attributes, b.body, b.count = wire(codec), pack(t, codec, encodeRecords(b.records)), int32(n)
+		raw := b.encode()
+		var c codecs
+		return testing.AllocsPerRun(20, func() {
+			h, err := parseHeader(raw)
+			if err == nil {
+				err = h.check(raw)
+			}
+			if err == nil {
+				_, err = h.decode(raw, 0, &c, 1<<20)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	for _, codec := range allCodecs {
+		few, many := count(10, codec), count(2000, codec)
+		if codec != codecXerial && many > few+2 || many > 20 {
+			t.Errorf("codec %d: %v allocations for 10 records, %v for 2000", codec, few, many)
+		}
+	}
+}
+
+func BenchmarkDecode(b *testing.B) {
+	const n = 1000
+	value := bytes.Repeat([]byte(`{"id":123456,"name":"some name","at":1700000000}`), 6)
+	batch := plainBatch(0, n, "")
+	for i := range batch.records {
+		batch.records[i].value = fmt.Appendf(value, "%d", i)
+	}
+	body := encodeRecords(batch.records)
+	for _, codec := range []int16{codecNone, codecLZ4, codecZstd} {
+		b.Run(fmt.Sprint("codec", codec), func(b *testing.B) {
+			batch.attributes, batch.body, batch.count = codec, pack(b, codec, body), n
+			raw := batch.encode()
+			var c codecs
+			b.ReportAllocs()
+			b.SetBytes(int64(len(body)))
+			for b.Loop() {
+				h, err := parseHeader(raw)
+				if err != nil || h.check(raw) != nil {
+					b.Fatal("bad batch")
+				}
+				if _, err := h.decode(raw, 0, &c, 1<<24); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/record")
+		})
+	}
+}
+
+// What any bytes decode to keeps the promises of a batch.
+func FuzzBatch(f *testing.F) {
+	f.Add(plainBatch(0, 3, "v").encode(), int64(0))
+	f.Add(append(plainBatch(0, 3, "v").encode(), marker(3, 9, false).encode()...), int64(2))
+	f.Add(testBatch{base: 3, last: 300002, producer: 9}.encode(), int64(3))
+	h := plainBatch(0, 1, "v")
+	h.records[0].headers = record.NewHeaders(record.Header{Key: []byte("k")}, record.Header{Key: []byte{}, Value: []byte{}})
+	f.Add(h.encode(), int64(0))
+	for _, codec := range allCodecs {
+		b := plainBatch(7, 20, "value")
+		b.attributes, b.body, b.count = wire(codec), pack(f, codec, encodeRecords(b.records)), 20
+		f.Add(b.encode(), int64(0))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte, pos int64) {
+		if pos < 0 {
+			return
+		}
+		whole, next, _, broken := measure(raw, pos)
+		if whole > len(raw) || next < pos {
+			t.Fatalf("measured %d of %d bytes, next %d from %d", whole, len(raw), next, pos)
+		}
+		out, err := decodeAny(raw, pos)
+		for _, b := range out {
+			checkBatch(t, b, pos)
+			pos = b.Next
+		}
+		if err == nil && !broken && pos != next {
+			t.Errorf("position %d after all batches, measured %d", pos, next)
+		}
+	})
+}
+
+// decodeAny is decodeAll without the checksum, which no fuzzer gets right.
+func decodeAny(raw []byte, pos int64) (out []*record.Batch, err error) {
+	var c codecs
+	for len(raw) > 0 {
+		h, err := parseHeader(raw)
+		if err != nil || h.incomplete {
+			return out, err
+		}
+		if h.last >= pos {
+			b, err := h.decode(raw, pos, &c, 1<<20)
+			if err != nil {
+				return out, err
+			}
+			out = append(out, b)
+			pos = b.Next
+		}
+		raw = raw[h.size:]
+	}
+	return out, nil
+}
+
+func checkBatch(t *testing.T, b *record.Batch, pos int64) {
+	t.Helper()
+	if b.Start != pos || b.Next <= pos {
+		t.Fatalf("batch [%d, %d) at position %d", b.Start, b.Next, pos)
+	}
+	last := int64(math.MinInt64)
+	for r := range b.All() {
+		if r.Offset < b.Start || r.Offset >= b.Next || r.Offset <= last {
+			t.Fatalf("offset %d after %d in [%d, %d)", r.Offset, last, b.Start, b.Next)
+		}
+		last = r.Offset
+		if err := r.Headers.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for range r.Headers.All() {
+			n++
+		}
+		if n != r.Headers.Len() {
+			t.Fatalf("%d of %d headers", n, r.Headers.Len())
+		}
+	}
+}

@@ -133,7 +133,7 @@ func readSchemas(ctx context.Context, s store.Store) ([]Schema, error) {
 		}
 		version, err := ParseSchemaKey(info.Key)
 		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrDamage, err)
+			continue // not ours, and no schema can be created under its key
 		}
 		sc, err := ReadSchema(ctx, s, version)
 		if err != nil {

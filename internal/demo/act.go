@@ -40,7 +40,7 @@ func (s *show) kill(ctx context.Context, in incident) error {
 	c.kill()
 	s.result.killed(in.step)
 	s.stage.killed(s, c, beside, in, at)
-	if _, err := s.await(ctx, c, time.After(patience), is(gone)); err != nil {
+	if _, err := s.await(ctx, c, is(gone)); err != nil {
 		return err
 	}
 	return s.dismiss(ctx, beside)
@@ -57,17 +57,34 @@ func (s *show) reach(ctx context.Context, c, beside *child, in incident) (report
 		return report{}, s.pass(ctx, in.after)
 	}
 	if beside != nil {
-		h, err := s.await(ctx, c, time.After(fight), is(held))
-		if !errors.Is(err, errLate) {
-			return h.report, err
+		if at, ok, err := s.watch(ctx, c); ok || err != nil {
+			return at, err
 		}
 		if err := s.dismiss(ctx, beside); err != nil {
 			return report{}, err
 		}
 		s.send(s.share)
 	}
-	h, err := s.await(ctx, c, time.After(patience), is(held))
+	h, err := s.await(ctx, c, is(held))
 	return h.report, err
+}
+
+// watch listens while two sinks fight, and returns true when c gets to its step.
+func (s *show) watch(ctx context.Context, c *child) (report, bool, error) {
+	over := time.After(fight)
+	for {
+		h, err := s.hear(ctx, c, over)
+		switch {
+		case errors.Is(err, errLate):
+			return report{}, false, nil
+		case err != nil:
+			return report{}, false, err
+		case h.Kind == held:
+			return h.report, true, nil
+		case h.Kind == gone:
+			return report{}, false, fmt.Errorf("%s ended by itself: %s (%s)", c.name, c.failed, c.log)
+		}
+	}
 }
 
 // pass listens for a while.
@@ -89,7 +106,7 @@ func (s *show) dismiss(ctx context.Context, c *child) error {
 		return nil
 	}
 	c.word(drain)
-	_, err := s.await(ctx, c, time.After(patience), is(gone))
+	_, err := s.await(ctx, c, is(gone))
 	return err
 }
 
@@ -111,7 +128,7 @@ func (s *show) pause(ctx context.Context, in incident) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.await(ctx, heir, time.After(patience), func(h heard) bool {
+	if _, err := s.await(ctx, heir, func(h heard) bool {
 		return h.Kind == published && h.Partition == at.Partition
 	}); err != nil {
 		return err
@@ -131,7 +148,7 @@ func (s *show) wake(ctx context.Context, c, heir *child, at report) error {
 	}
 	c.word(goOn)
 	fences := s.result.Fences
-	if _, err := s.await(ctx, c, time.After(patience), is(gone)); err != nil {
+	if _, err := s.await(ctx, c, is(gone)); err != nil {
 		return err
 	}
 	s.result.Pauses++
@@ -150,15 +167,9 @@ func (s *show) finish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	failed := ""
-	_, err = s.await(ctx, c, nil, func(h heard) bool {
-		if h.Kind == ended {
-			failed = h.Error
-		}
-		return h.Kind == gone
-	})
-	if err == nil && failed != "" {
-		err = fmt.Errorf("the last sink: %s", failed)
+	_, err = s.await(ctx, c, is(gone))
+	if err == nil && c.failed != "" {
+		err = fmt.Errorf("the last sink: %s", c.failed)
 	}
 	return err
 }

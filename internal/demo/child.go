@@ -17,7 +17,10 @@ type child struct {
 	cmd  *exec.Cmd
 	in   io.WriteCloser
 	log  *tail
-	over bool // its end was heard; belongs to the goroutine that listens
+
+	// Of the goroutine that listens.
+	spoke, over bool   // its first word was heard, and its end
+	failed      string // why it says that it ended
 }
 
 // heard is what a child said, or, with kind gone, that its process is no more.

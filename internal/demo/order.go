@@ -46,6 +46,7 @@ type report struct {
 type kind string
 
 const (
+	ready     kind = "ready"     // it has its order and its place
 	held      kind = "held"      // it stands at the step of its order
 	published kind = "published" // a commit of Partition, which is at Next now
 	fenced    kind = "fenced"    // another sink has Partition

@@ -25,8 +25,12 @@ type show struct {
 	result *Report
 }
 
-// patience bounds the wait for a sink to get to its step.
-const patience = 30 * time.Second
+// A sink gets this long to say its first word, and may be silent for so long
+// afterwards, before it is given up.
+const (
+	startup  = 60 * time.Second
+	patience = 10 * time.Second
+)
 
 // errLate is a sink that did not get where it was to go.
 var errLate = errors.New("did not get there in time")
@@ -75,12 +79,15 @@ func (s *show) listen(ctx context.Context, timeout <-chan time.Time) (heard, err
 
 // note keeps the figures that go into the report.
 func (s *show) note(h heard) {
+	h.from.spoke = true
 	switch h.Kind {
 	case published:
 		s.next[h.Partition] = max(s.next[h.Partition], h.Next)
 		s.stage.progress(s.done())
 	case fenced:
 		s.result.Fences++
+	case ended:
+		h.from.failed = h.Error
 	case gone:
 		h.from.over = true
 		s.alive = slices.DeleteFunc(s.alive, func(c *child) bool { return c == h.from })
@@ -95,26 +102,31 @@ func (s *show) done() (n int64) {
 	return n
 }
 
-// await listens until c says what is wanted. Time that is up is errLate. A c
-// that is gone says nothing more.
-func (s *show) await(ctx context.Context, c *child, timeout <-chan time.Time, wanted func(heard) bool) (heard, error) {
-	failed := ""
+// await listens until c says what is wanted. A c that is silent for too long is
+// errLate, and one that is gone says nothing more.
+func (s *show) await(ctx context.Context, c *child, wanted func(heard) bool) (heard, error) {
 	for {
-		h, err := s.listen(ctx, timeout)
-		if err != nil {
+		silence := patience
+		if !c.spoke {
+			silence = startup
+		}
+		h, err := s.hear(ctx, c, time.After(silence))
+		switch {
+		case err != nil:
 			return h, fmt.Errorf("%s: %w (%s)", c.name, err, c.log)
-		}
-		if h.from != c {
-			continue
-		}
-		if h.Kind == ended {
-			failed = h.Error
-		}
-		if wanted(h) {
+		case wanted(h):
 			return h, nil
+		case h.Kind == gone:
+			return h, fmt.Errorf("%s ended by itself: %s (%s)", c.name, c.failed, c.log)
 		}
-		if h.Kind == gone {
-			return h, fmt.Errorf("%s ended by itself: %s (%s)", c.name, failed, c.log)
+	}
+}
+
+// hear listens until c says something.
+func (s *show) hear(ctx context.Context, c *child, timeout <-chan time.Time) (heard, error) {
+	for {
+		if h, err := s.listen(ctx, timeout); err != nil || h.from == c {
+			return h, err
 		}
 	}
 }

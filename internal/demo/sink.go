@@ -63,6 +63,7 @@ func Sink(ctx context.Context, in io.Reader, out, log io.Writer, open Open) erro
 	defer cancel()
 	err := s.open(ctx, open)
 	if err == nil {
+		s.say(report{Kind: ready})
 		go s.obey(words, cancel)
 		err = s.run(ctx)
 	}

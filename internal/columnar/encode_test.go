@@ -2,7 +2,10 @@ package columnar_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/lakeweir/lakeweir/internal/columnar"
@@ -103,4 +106,67 @@ func TestEncode(t *testing.T) {
 	// The tombstone is a row although id is required; the three others are not.
 	f("json", manifest.Declared{Value: manifest.JSONValue, Columns: quakeColumns(), Key: true, Headers: true},
 		manifest.Counts{Rows: 1708, Dead: 3, Absent: 3, Lost: 2})
+}
+
+func TestEncodeErrors(t *testing.T) {
+	e := mustEncoder(t, mustSchema(t, manifest.Declared{}))
+	f := func(change func(*manifest.Job), want string) {
+		t.Helper()
+		job := jobOf(batchOf(t, 10, []byte("a"), []byte("b")))
+		change(&job)
+		out, err := e.Encode(t.Context(), job)
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "encode quakes partition 3 ") {
+			t.Errorf("error %v, want %s", err, want)
+		}
+		if out.Bodies != nil {
+			t.Error("bodies come with the error")
+		}
+	}
+	f(func(j *manifest.Job) { j.Next = 11 }, "offset 11 is not in what is left of the range, [11,11)")
+	f(func(j *manifest.Job) { j.Start = 11 }, "offset 10 is not in what is left of the range, [11,12)")
+	f(func(j *manifest.Job) { j.Next = 10 }, "empty or negative")
+	f(func(j *manifest.Job) { j.Schema = 2 }, "the job is for schema version 2, the encoder has 1")
+	f(func(j *manifest.Job) { j.Lost = 3 }, "3 positions are lost of 2")
+	f(func(j *manifest.Job) { j.Lost = 1 }, "more than the range has")
+	f(func(j *manifest.Job) { j.Batches = append(j.Batches, j.Batches[0]) }, "offset 10 is not in what is left")
+	if _, err := columnar.NewEncoder(manifest.Schema{}, columnar.Options{}); err == nil {
+		t.Error("an invalid schema has an encoder")
+	}
+}
+
+// A range without rows has no files.
+func TestEncodeNothing(t *testing.T) {
+	job := manifest.Job{Table: "quakes", Range: manifest.Range{Start: 5, Next: 9}, Schema: 1, Lost: 1, Batches: []*record.Batch{record.NewBatch(5, nil)}}
+	out := encode(t, manifest.Declared{}, job)
+	if len(out.Bodies) != 0 || len(out.Record.Keys()) != 0 || out.Record.Counts != (manifest.Counts{Absent: 3, Lost: 1}) || out.Record.LeaderEpoch != -1 {
+		t.Errorf("%+v", out)
+	}
+	if err := out.Record.Validate(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Encoders of a process share slots: one that waits gives up with its context.
+func TestSlots(t *testing.T) {
+	slots := columnar.NewSlots(1)
+	e, err := columnar.NewEncoder(mustSchema(t, manifest.Declared{}), columnar.Options{Slots: slots})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slots <- struct{}{} // another encoder is at work
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("stopped by test"))
+	if _, err := e.Encode(ctx, quakeJob(t)); err == nil || !strings.Contains(err.Error(), "stopped by test") {
+		t.Errorf("error %v", err)
+	}
+	<-slots
+	if _, err := e.Encode(ctx, quakeJob(t)); err == nil {
+		t.Error("encoded although the context had ended")
+	}
+	if len(slots) != 0 {
+		t.Error("a slot was not given back")
+	}
+	if _, err := e.Encode(t.Context(), quakeJob(t)); err != nil {
+		t.Error(err)
+	}
 }

@@ -72,17 +72,12 @@ func (s *session) settled(k key) {
 // the generation. kafka-go's own Heartbeat call goes to any broker, so this
 // one is encoded here and sent to the coordinator.
 func (c *client) heartbeat(ctx context.Context, group string, m member) (int16, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	at, err := c.kafka.FindCoordinator(ctx, &kafka.FindCoordinatorRequest{Key: group, KeyType: kafka.CoordinatorKeyTypeConsumer})
-	if err == nil && at.Error != nil {
-		err = at.Error
-	}
+	node, err := c.coordinator(ctx, group)
 	if err != nil {
 		return 0, fmt.Errorf("find the coordinator of group %q: %w", group, err)
 	}
 	return ask[int16](ctx, c, &call{
-		key: keyHeartbeat, version: 1, node: int32(at.Coordinator.NodeID),
+		key: keyHeartbeat, version: 1, node: node,
 		encode: func(b []byte, _ int16) []byte {
 			b = appendString(b, group, false)
 			b = appendInt32(b, m.generation)
@@ -93,4 +88,22 @@ func (c *client) heartbeat(ctx context.Context, group string, m member) (int16, 
 			return d.int16(), nil
 		},
 	}, requestTimeout)
+}
+
+// coordinator returns the broker that keeps a group.
+func (c *client) coordinator(ctx context.Context, group string) (int32, error) {
+	if err := c.enter(ctx); err != nil {
+		return 0, err
+	}
+	defer c.exit()
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	res, err := c.kafka.FindCoordinator(ctx, &kafka.FindCoordinatorRequest{Key: group, KeyType: kafka.CoordinatorKeyTypeConsumer})
+	if err != nil {
+		return 0, c.truth(ctx, err)
+	}
+	if res.Error != nil {
+		return 0, res.Error
+	}
+	return int32(res.Coordinator.NodeID), nil
 }

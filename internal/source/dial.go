@@ -24,6 +24,9 @@ const (
 	// layoutTTL is how long kafka-go keeps the addresses of the brokers.
 	// Leaders are our own knowledge, so this only delays meeting new brokers.
 	layoutTTL = 2 * time.Second
+	// maxQuestions is how many requests but for fetches run at once. kafka-go
+	// opens a connection for each, and hundreds of partitions ask at their start.
+	maxQuestions = 4
 )
 
 // client is one way to the cluster: connections, logins and versions.
@@ -34,6 +37,7 @@ type client struct {
 	dialer    *kafka.Dialer // for the group, with the same TLS and login
 	kafka     *kafka.Client
 	explain   explainer
+	gate      chan struct{} // of questions under way
 
 	mu       sync.Mutex
 	versions map[int16]int16 // highest by request, as brokers know them
@@ -59,6 +63,7 @@ func newClient(c Config) (*client, error) {
 			ClientID: c.ClientID, DialFunc: dial, Timeout: connectTimeout, TLS: c.TLS, SASLMechanism: login,
 		},
 		kafka:   &kafka.Client{Addr: addr, Transport: tr},
+		gate:    make(chan struct{}, maxQuestions),
 		explain: explainer{brokers: strings.Join(c.Brokers, ","), tls: c.TLS != nil, sasl: c.SASL},
 	}, nil
 }
@@ -83,6 +88,18 @@ func (s SASL) mechanism() (sasl.Mechanism, error) {
 	}
 	return m, nil
 }
+
+// enter waits for a place among the questions under way; exit leaves it.
+func (c *client) enter(ctx context.Context) error {
+	select {
+	case c.gate <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (c *client) exit() { <-c.gate }
 
 // close lets go of all connections. kafka-go keeps a goroutine until then.
 func (c *client) close() { c.transport.CloseIdleConnections() }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/segmentio/kafka-go"
 )
@@ -48,7 +50,7 @@ func (s *session) join(ctx context.Context, topics []string) (done bool, err err
 	if err != nil {
 		return true, fmt.Errorf("join group %q: %w", c.Group, err)
 	}
-	defer g.Close() // leaves the group
+	defer leave(g)
 	for {
 		gen, err := g.Next(ctx)
 		if ctx.Err() != nil {
@@ -65,9 +67,25 @@ func (s *session) join(ctx context.Context, topics []string) (done bool, err err
 		switch r := <-outcome; {
 		case r.done:
 			return true, r.err
-		case len(s.existing()) != len(topics):
+		case !slices.Equal(s.existing(), topics):
 			return false, nil
 		}
+	}
+}
+
+// leaveTimeout is how long the end of Run waits for the group to be left:
+// kafka-go does not interrupt a join, which lasts as long as a rebalance.
+const leaveTimeout = 5 * time.Second
+
+func leave(g *kafka.ConsumerGroup) {
+	left := make(chan struct{})
+	go func() {
+		defer close(left)
+		g.Close()
+	}()
+	select {
+	case <-left:
+	case <-time.After(leaveTimeout):
 	}
 }
 

@@ -52,7 +52,7 @@ func (l *hostileLog) answer(p kmsg.FetchRequestTopicPartition) kmsg.FetchRespons
 	rp := kmsg.NewFetchResponseTopicPartition()
 	rp.Partition = p.Partition
 	rp.HighWatermark, rp.LastStableOffset, rp.LogStartOffset = l.end, l.end, -1
-	rp.AbortedTransactions = l.aborted
+	rp.AbortedTransactions = l.overlapping(p.FetchOffset)
 	if l.codes != 0 {
 		l.codes--
 		rp.ErrorCode = l.code

@@ -146,6 +146,10 @@ func (c *client) version(ctx context.Context, key int16) (int16, error) {
 	known := c.versions
 	c.mu.Unlock()
 	if known == nil {
+		if err := c.enter(ctx); err != nil {
+			return 0, err
+		}
+		defer c.exit()
 		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 		defer cancel()
 		res, err := c.kafka.ApiVersions(ctx, &kafka.ApiVersionsRequest{})

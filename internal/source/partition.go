@@ -271,10 +271,10 @@ func (p *Partition) stop(err error) {
 func (p *Partition) outOfRange(ctx context.Context) error {
 	start, end, err := p.bounds(ctx, false)
 	if err != nil {
-		if p.alive(ctx) != nil {
-			return p.alive(ctx)
-		}
-		return fmt.Errorf("read %s at offset %d, which the broker refuses: %w", p.key, p.pos, err)
+		// The brokers went away meanwhile: fetch on, and be told again.
+		p.router.c.Log.Debug("bounds not known", "partition", p.String(), "error", err)
+		p.router.reset(p, p.pos)
+		return p.alive(ctx)
 	}
 	if p.pos >= start && p.pos <= end {
 		if p.tries++; p.tries <= maxTries {

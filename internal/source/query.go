@@ -132,6 +132,10 @@ func (p *Partition) Commit(ctx context.Context, next int64) error {
 	if group == "" {
 		return nil
 	}
+	if err := p.router.client.enter(ctx); err != nil {
+		return err
+	}
+	defer p.router.client.exit()
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	req := &kafka.OffsetCommitRequest{

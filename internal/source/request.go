@@ -133,9 +133,15 @@ func (c *call) RawExchange(rw io.ReadWriter) (protocol.Message, error) {
 // ask sends a call and returns what decode made of its answer. The deadline is
 // what ends it: kafka-go does not interrupt a read when a context is cancelled.
 func ask[T any](ctx context.Context, c *client, q *call, limit time.Duration) (T, error) {
+	var zero T
+	if q.key != keyFetch {
+		if err := c.enter(ctx); err != nil {
+			return zero, err
+		}
+		defer c.exit()
+	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	var zero T
 	q.clientID = c.id
 	m, err := c.transport.RoundTrip(ctx, c.addr, q)
 	if err != nil {

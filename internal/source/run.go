@@ -29,7 +29,7 @@ type Work func(ctx context.Context, p *Partition) error
 // Before any work, Run asks the brokers for the topics, for at most
 // Config.StartTimeout: an error then says in one line what to do. A topic that
 // does not exist is ErrNoTopic.
-func Run(ctx context.Context, c Config, work func(ctx context.Context, p *Partition) error) error {
+func Run(ctx context.Context, c Config, work Work) error {
 	c, err := c.withDefaults()
 	if err != nil {
 		return fmt.Errorf("configure source: %w", err)
@@ -74,6 +74,7 @@ func checkTopics(c Config, l layout) error {
 				return fmt.Errorf("topic %q: %w on %v: create it, correct the name, or wait for it by configuration",
 					name, ErrNoTopic, c.Brokers)
 			}
+			c.Log.Info("waiting for a topic that does not exist yet", "topic", name)
 			continue
 		case t.code != 0 && !transient(t.code):
 			return fmt.Errorf("topic %q: the brokers deny it: check the name and the rights of this user: %w", name, codeError(t.code))

@@ -63,7 +63,7 @@ func (s *Settings) declare() []*Setting {
 func (s *Settings) kafka() []*Setting {
 	return []*Setting{
 		{Name: "brokers", Doc: "Addresses of Kafka brokers, host:port. One that answers is enough.", value: list(&s.Brokers)},
-		{Name: "topics", Doc: "Topics to read; each becomes a table. As a plain list their values are raw. In the file a mapping declares columns; a list given later selects among its topics and adds others as raw.", value: s.topicNames()},
+		{Name: "topics", Doc: "Topics to read; each becomes a table. Also --topic, again and again. As a plain list their values are raw. In the file a mapping declares columns; a list given later selects among its topics and adds others as raw.", value: s.topicNames()},
 		{Name: "group", Doc: "Consumer group that shares the partitions among processes. Without one this process reads all of them.", value: text(&s.Group)},
 		{Name: "partitions", Doc: "Partitions to read whatever a group says, by topic: {quakes: [0, 1]} in the file, quakes=0,1;orders=2 elsewhere. A group then only names where lag monitors find the offsets.", value: partitions(&s.Partitions)},
 		{Name: "start", Doc: "Where a partition begins that has no head yet: earliest, latest, an offset, or a time such as 2026-01-31T00:00:00Z. A partition with a head goes on from it, always.", value: start(&s.Start)},
@@ -98,7 +98,7 @@ func (s *Settings) stores() []*Setting {
 		{Name: "single_writer", Doc: "The operator rules out a second writer: for stores that ignore conditions on PUT. A second writer then destroys tables.", value: boolean(&s.SingleWriter)},
 		{Name: "s3.region", Doc: "Region of the bucket. Default for s3://: as the AWS tools find it.", value: text(&s.S3.Region)},
 		{Name: "s3.endpoint", Doc: "URL of a store other than AWS for s3://, for example https://storage.example.com.", value: text(&s.S3.Endpoint)},
-		{Name: "s3.path_style", Doc: "Name the bucket in the path, not in the host name. Most stores other than AWS want it; minio:// always does it.", value: boolean(&s.S3.PathStyle)},
+		{Name: "s3.path_style", Doc: "Name the bucket in the path (true) or in the host name (false). auto is the path for every store but AWS.", value: optional(&s.S3.PathStyle)},
 		{Name: "s3.tls", Doc: "TLS to a minio:// store, as minios:// says it too. For s3:// the endpoint's scheme decides.", value: boolean(&s.S3.TLS)},
 		{Name: "s3.ca", Doc: "PEM file with the authorities that sign the store's certificate.", value: text(&s.S3.CA)},
 		{Name: "s3.insecure_skip_verify", Doc: "Take any certificate of the store. For tests only.", value: boolean(&s.S3.InsecureSkipVerify)},

@@ -49,6 +49,7 @@ func (f *flagText) Set(t string) error {
 // Bind adds --config and the flags of all settings in the groups to fs.
 func (f *Flags) Bind(fs *pflag.FlagSet, groups ...Group) {
 	fs.SetNormalizeFunc(normalize)
+	fs.SortFlags = false // settings that belong together stay together
 	fs.StringVarP(&f.file, "config", "c", "", "YAML file with settings; also as "+configEnv)
 	for _, st := range New().all {
 		if !slices.Contains(groups, st.Group) {

@@ -94,3 +94,12 @@ func escapePath(path string) string {
 	}
 	return b.String()
 }
+
+// File returns where a key lies for people and their shells: the key in the
+// bucket, or the path in the directory.
+func (l Location) File(key string) string {
+	if l.Driver != "dir" {
+		return l.Prefix + key
+	}
+	return filepath.Join(l.Path, filepath.FromSlash(key))
+}

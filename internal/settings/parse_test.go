@@ -109,7 +109,7 @@ func FuzzYAML(f *testing.F) {
 			return
 		}
 		for _, topic := range s.Topics {
-			if err := checkTopic(topic.Name); err != nil {
+			if err := CheckTopic(topic.Name); err != nil {
 				t.Error(err)
 			}
 		}

@@ -69,7 +69,8 @@ type SASL struct {
 // S3 is how a store that speaks S3 is reached.
 type S3 struct {
 	Region, Endpoint     string
-	PathStyle, TLS       bool
+	PathStyle            *bool // nil is path style for another endpoint than AWS
+	TLS                  bool
 	CA                   string // PEM file
 	InsecureSkipVerify   bool
 	AccessKey, SecretKey string
@@ -116,7 +117,6 @@ func New() *Settings {
 		RebalanceTimeout:  30 * time.Second,
 		Isolation:         ReadCommitted,
 		OnDataLoss:        Fail,
-		S3:                S3{},
 		Batch:             Batch{MaxRows: 1_000_000, MaxBytes: 128 << 20, MaxAge: time.Minute},
 		Files:             Files{Compression: string(manifest.Zstd), RowGroupRows: 1 << 20, RowGroupBytes: 128 << 20},
 		Memory:            512 << 20,

@@ -30,7 +30,7 @@ func (s *Settings) topicNames() value {
 			}
 			var topics []Topic
 			for _, name := range names {
-				if err := checkTopic(name); err != nil {
+				if err := CheckTopic(name); err != nil {
 					return err
 				}
 				topic := Topic{Name: name}
@@ -52,8 +52,8 @@ func (s *Settings) topicNames() value {
 // (https://kafka.apache.org/documentation/#multitenancy-topic-naming).
 const maxTopic = 249
 
-// checkTopic returns an error for a name that no topic can have.
-func checkTopic(name string) error {
+// CheckTopic returns an error for a name that no topic can have.
+func CheckTopic(name string) error {
 	const legal = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 	if name == "" || name == "." || name == ".." || len(name) > maxTopic || strings.Trim(name, legal) != "" {
 		return fmt.Errorf("%q cannot be the name of a topic: Kafka takes letters, digits, dot, underscore and dash", name)
@@ -66,7 +66,7 @@ func (f *file) topics(m *yaml.Node) error {
 	var topics []Topic
 	for i := 0; i+1 < len(m.Content); i += 2 {
 		key, val := m.Content[i], resolve(m.Content[i+1])
-		if err := checkTopic(key.Value); err != nil {
+		if err := CheckTopic(key.Value); err != nil {
 			return f.errorf(key, "topics: %w", err)
 		}
 		t := Topic{Name: key.Value}

@@ -45,6 +45,30 @@ func boolean(p *bool) value {
 	}
 }
 
+// optional is a boolean that decides by itself when it is not set.
+func optional(p **bool) value {
+	return value{
+		kind: "bool",
+		get: func() string {
+			if *p == nil {
+				return "auto"
+			}
+			return strconv.FormatBool(**p)
+		},
+		set: func(t string) error {
+			if t == "auto" {
+				*p = nil
+				return nil
+			}
+			b, err := parseBool(t)
+			if err == nil {
+				*p = &b
+			}
+			return err
+		},
+	}
+}
+
 func parseBool(t string) (bool, error) {
 	switch strings.ToLower(t) {
 	case "true", "on", "yes":

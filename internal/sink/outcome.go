@@ -39,6 +39,8 @@ func (s *Sink) outcome(cause, err error) error {
 		return s.failure(failed)
 	case fenced > 0 && fenced == len(s.ended):
 		return fmt.Errorf("%w: every partition of this process is written by another one now (`lakeweir status` names it)", manifest.ErrFenced)
+	case fenced > 0 && !s.drained:
+		return fmt.Errorf("%d of %d partitions are written by another process now; the others are published", fenced, len(s.ended))
 	case s.drained:
 		return nil
 	}

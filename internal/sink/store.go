@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 
 	"github.com/lakeweir/lakeweir/internal/settings"
 	"github.com/lakeweir/lakeweir/store"
 	"github.com/lakeweir/lakeweir/store/dir"
+	"github.com/lakeweir/lakeweir/store/minio"
+	"github.com/lakeweir/lakeweir/store/s3"
 )
 
 // OpenStore opens the store that the settings name, at the folder of all
@@ -21,9 +24,8 @@ func OpenStore(ctx context.Context, s *settings.Settings) (store.Store, error) {
 	}
 	opened, err := open(ctx, l, s.S3)
 	if err != nil {
-		return nil, fmt.Errorf("open store %s: %w", s.Store, err)
+		return nil, err
 	}
-	opened = store.Sub(opened, l.Prefix)
 	if s.SingleWriter {
 		opened = store.SingleWriter(opened)
 	}
@@ -44,6 +46,48 @@ func OpenExisting(ctx context.Context, s *settings.Settings) (store.Store, error
 	return OpenStore(ctx, s)
 }
 
-func open(ctx context.Context, l settings.Location, _ settings.S3) (store.Store, error) {
+func open(ctx context.Context, l settings.Location, c settings.S3) (store.Store, error) {
+	prefix := strings.TrimSuffix(l.Prefix, "/")
+	switch l.Driver {
+	case "s3":
+		return s3.New(ctx, s3.Config{
+			Bucket: l.Bucket, Prefix: prefix, Region: c.Region, Endpoint: c.Endpoint, PathStyle: c.PathStyle,
+			AccessKey: c.AccessKey, SecretKey: c.SecretKey, CAFile: c.CA, SkipVerify: c.InsecureSkipVerify,
+		})
+	case "minio":
+		scheme := "http://"
+		if l.TLS || c.TLS {
+			scheme = "https://"
+		}
+		virtual := c.PathStyle != nil && !*c.PathStyle
+		return minio.New(ctx, minio.Config{
+			Bucket: l.Bucket, Prefix: prefix, Region: c.Region, Endpoint: scheme + l.Endpoint, VirtualHost: virtual,
+			AccessKey: c.AccessKey, SecretKey: c.SecretKey, CAFile: c.CA, SkipVerify: c.InsecureSkipVerify,
+		})
+	}
 	return dir.New(ctx, dir.Config{Root: l.Path})
+}
+
+// bucketMaker is a driver that can create the bucket that it was opened for.
+type bucketMaker interface {
+	// CreateBucket creates the bucket. One that this user has already is no
+	// error.
+	CreateBucket(ctx context.Context) error
+}
+
+// CreateBucket creates the bucket of the store if it does not exist. A store
+// without buckets is left as it is.
+func CreateBucket(ctx context.Context, s *settings.Settings) error {
+	l, err := settings.ParseLocation(s.Store)
+	if err != nil {
+		return err
+	}
+	opened, err := open(ctx, l, s.S3)
+	if err != nil {
+		return err
+	}
+	if b, ok := opened.(bucketMaker); ok {
+		return b.CreateBucket(ctx)
+	}
+	return nil
 }

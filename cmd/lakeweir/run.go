@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lakeweir/lakeweir/internal/settings"
+	"github.com/lakeweir/lakeweir/internal/sink"
+	"github.com/lakeweir/lakeweir/store"
+)
+
+type runOptions struct {
+	settings *settings.Settings
+	once     bool
+	signals  <-chan os.Signal                           // the first drains, the second ends at once
+	open     func(context.Context) (store.Store, error) // in place of the store of the settings
+}
+
+func newRunCommand() *cobra.Command {
+	var o runOptions
+	var flags settings.Flags
+	cmd := &cobra.Command{
+		Use: "run", Short: "Write topics to tables until stopped",
+		Long: `Reads the assigned partitions of the topics and publishes what it reads as
+Parquet files. SIGTERM or SIGINT publishes what was read and ends; a second one
+ends at once. Either way, and after any crash, the next run goes on from the
+heads in the store.
+
+Exit codes: 0 stopped or, with --once, all is published; 1 error; 2 wrong usage
+or configuration; 3 other writers have taken all partitions; 4 damage was found.`,
+		Args: args(0, 0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if o.settings, err = load(&flags); err != nil {
+				return err
+			}
+			signals := make(chan os.Signal, 2)
+			signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+			defer signal.Stop(signals)
+			o.signals = signals
+			return runRun(cmd.Context(), o, cmd.ErrOrStderr())
+		},
+	}
+	flags.Bind(cmd.Flags(), settings.Kafka, settings.Store, settings.Sink, settings.Process)
+	cmd.Flags().BoolVar(&o.once, "once", false, "read each partition to the end that it has now, publish, and exit")
+	return cmd
+}
+
+func runRun(ctx context.Context, o runOptions, errOut io.Writer) error {
+	set := o.settings
+	if err := set.Check(); err != nil {
+		return usage(err)
+	}
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(set.Memory))
+	if o.open == nil {
+		o.open = func(ctx context.Context) (store.Store, error) { return sink.OpenStore(ctx, set) }
+	}
+	root, err := o.open(ctx)
+	if err != nil {
+		return err
+	}
+	screen := newScreen(errOut)
+	log := newLog(screen, set.Log)
+	host, _ := os.Hostname() // for people; a head without it is as good
+	s, err := sink.New(sink.Config{
+		Settings: set, Store: root, Once: o.once, Probe: proof(set, root),
+		Host: host, Software: "lakeweir " + thisBuild().Version, Log: log,
+	})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go o.obey(ctx, cancel, s, log)
+	done := screen.follow(ctx, s)
+	err = s.Run(ctx)
+	cancel()
+	done()
+	f := s.Figures()
+	log.Info("ended", "rows", f.Rows, "dead", f.Dead, "files", f.Files, "bytes", f.Bytes)
+	return err
+}
+
+// proof returns the probe of the store, nil where the operator vouches for it.
+func proof(set *settings.Settings, root store.Store) func(context.Context) error {
+	if set.SingleWriter {
+		return nil
+	}
+	return func(ctx context.Context) error {
+		_, err := store.Probe(ctx, root)
+		return err
+	}
+}
+
+// obey drains the sink at the first signal, and ends it at the second or when
+// the drain takes too long.
+func (o runOptions) obey(ctx context.Context, cancel func(), s *sink.Sink, log *slog.Logger) {
+	select {
+	case sig := <-o.signals:
+		log.Info("stopping: publishing what was read", "signal", sig, "at_most", o.settings.ShutdownTimeout)
+	case <-ctx.Done():
+		return
+	}
+	s.Drain()
+	timer := time.NewTimer(o.settings.ShutdownTimeout)
+	defer timer.Stop()
+	select {
+	case <-o.signals:
+		log.Warn("a second signal: ending at once")
+	case <-timer.C:
+		log.Warn("shutdown_timeout has passed: ending at once")
+	case <-ctx.Done():
+	}
+	cancel()
+}
+
+// newLog returns a logger of the level and form that the settings name.
+func newLog(w io.Writer, l settings.Log) *slog.Logger {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(l.Level)) // one of the names that it takes
+	o := &slog.HandlerOptions{Level: level}
+	if l.Format == "json" {
+		return slog.New(slog.NewJSONHandler(w, o))
+	}
+	return slog.New(slog.NewTextHandler(w, o))
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"text/tabwriter"
+	"time"
+)
+
+func (o statusOptions) print(r report, out, errOut io.Writer) error {
+	if r.Partitions == nil {
+		r.Partitions = []partitionStatus{}
+	}
+	if o.json {
+		return printJSON(out, r)
+	}
+	if len(r.Partitions) == 0 {
+		fmt.Fprintln(out, "nothing is published in", o.settings.Store)
+	} else if err := r.table(out, time.Now()); err != nil {
+		return err
+	}
+	if r.Broker != "" {
+		fmt.Fprintln(errOut, "lakeweir: without the ends of the logs:", r.Broker)
+	}
+	return nil
+}
+
+// table prints the report for people.
+func (r report) table(out io.Writer, now time.Time) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "TABLE\tPARTITION\tNEXT\tPENDING\tLOG END\tUNPUBLISHED\tLAST PUBLISH\tROWS\tDEAD\tEPOCH\tOWNER")
+	for _, p := range r.Partitions {
+		fmt.Fprintf(w, "%s\t%d\t", p.Table, p.Partition)
+		switch {
+		case p.Error != "":
+			fmt.Fprintf(w, "%s\n", p.Error)
+			continue
+		case !p.Head:
+			fmt.Fprintf(w, "no head\t\t%s\t%s\t\t\t\t\t\n", number(p.LogEnd), number(p.Unpublished))
+			continue
+		}
+		pending, age := "-", "-"
+		if p.Pending != nil {
+			pending = p.Pending.String()
+		}
+		if p.Published != nil {
+			age = ageText(now.Sub(*p.Published))
+		}
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s %s\n", p.Next, pending, number(p.LogEnd),
+			number(p.Unpublished), age, p.Totals.Rows, p.Totals.Dead, p.Epoch, p.Host, p.Owner[:min(len(p.Owner), 8)])
+	}
+	return w.Flush()
+}
+
+// number writes a number that may be unknown.
+func number(n *int64) string {
+	if n == nil {
+		return "?"
+	}
+	return strconv.FormatInt(*n, 10)
+}
+
+// ageText writes how long ago something was, coarsely.
+func ageText(d time.Duration) string {
+	switch d = max(d, 0); {
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%ds ago", int(d.Seconds()))
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%dm ago", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh ago", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd ago", int(d.Hours()/24))
+}

@@ -177,6 +177,14 @@ func newHead(ctx context.Context, s store.Store, c Claimant) (Head, error) {
 // no head: a lost head must not read the topic again over its own files.
 func unused(ctx context.Context, s store.Store, partition int32) error {
 	lost := func(key string) error {
+		// Whoever won the race of the first creation may have written already.
+		_, err := s.Stat(ctx, Partition{ID: partition}.HeadKey())
+		switch {
+		case err == nil:
+			return fmt.Errorf("%w: another claim made it", errAgain)
+		case !errors.Is(err, store.ErrNotExist):
+			return fmt.Errorf("%w: %w", errAgain, err)
+		}
 		return fmt.Errorf("%w: partition %d has no head but there is %s: restore the head (manifest/%05d.json) from a backup or a bucket version, or rebuild it from the files; or write to an empty prefix", ErrDamage, partition, key, partition)
 	}
 	info, err := first(s.List(ctx, Partition{ID: partition}.listPrefix(), ""))

@@ -71,6 +71,12 @@ func (c Counts) Sum() int64 {
 	return c.Rows + c.Duplicates + c.Dead + c.Filtered + c.Absent + c.Lost
 }
 
+// within reports whether each count lies between 0 and n.
+func (c Counts) within(n int64) bool {
+	low := min(c.Rows, c.Duplicates, c.Dead, c.Filtered, c.Absent, c.Lost)
+	return low >= 0 && max(c.Rows, c.Duplicates, c.Dead, c.Filtered, c.Absent, c.Lost) <= n
+}
+
 // Add returns the sums of c and d.
 func (c Counts) Add(d Counts) Counts {
 	return Counts{

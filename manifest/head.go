@@ -92,9 +92,11 @@ func DecodeHead(body []byte) (Head, error) {
 		Pending: j.Pending, Ranges: j.Ranges, Sealed: j.Sealed, Totals: j.Totals, Schema: j.Schema,
 		unknown: unknown,
 	}
-	if n, err := hex.Decode(h.Identity.Topic[:], []byte(j.TopicID)); err != nil || n != len(h.Identity.Topic) {
+	topic, err := hex.DecodeString(j.TopicID)
+	if err != nil || len(topic) != len(h.Identity.Topic) {
 		return Head{}, fmt.Errorf("%w: topic id %q does not have 32 hex digits", ErrDamage, j.TopicID)
 	}
+	copy(h.Identity.Topic[:], topic)
 	if err := h.Validate(); err != nil {
 		return Head{}, err
 	}

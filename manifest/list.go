@@ -41,7 +41,7 @@ func ParseListName(key string) (ListName, error) {
 	start, err3 := parseDigits(parts[1], 20)
 	next, err4 := parseDigits(parts[2], 20)
 	n := ListName{Partition: int32(id), Level: int(level), Range: Range{Start: start, Next: next}, Random: parts[3]}
-	if errors.Join(err, err2, err3, err4, n.Range.Validate()) != nil || n.Level < 0 || n.Key() != key {
+	if errors.Join(err, err2, err3, err4, n.Range.Validate()) != nil || n.Level < 0 || n.Level > maxLevel || n.Key() != key {
 		return ListName{}, bad
 	}
 	return n, nil
@@ -100,6 +100,9 @@ func decodeList(body []byte, ref ListRef) (list, error) {
 	if l.Level != ref.Level || (l.Level == 0) != (len(l.Lists) == 0) {
 		return list{}, fmt.Errorf("%w: list of level %d where level %d is referred to", ErrDamage, l.Level, ref.Level)
 	}
+	if len(l.Ranges) > 0 && len(l.Lists) > 0 {
+		return list{}, fmt.Errorf("%w: list of level %d holds ranges and lists", ErrDamage, l.Level)
+	}
 	at := chain{generation: ref.Generation, next: ref.Start}
 	for _, r := range l.Ranges {
 		if err := at.link(r.Range, r.Generation, r.Totals()); err != nil {
@@ -113,11 +116,11 @@ func decodeList(body []byte, ref ListRef) (list, error) {
 		if r.Level != l.Level-1 {
 			return list{}, fmt.Errorf("%w: list of level %d refers to one of level %d", ErrDamage, l.Level, r.Level)
 		}
-		if err := at.link(r.Range, r.Generation, r.Totals); err != nil {
+		if err := at.linkList(r); err != nil {
 			return list{}, err
 		}
 	}
-	if at.next != ref.Next || at.totals != ref.Totals {
+	if at.next != ref.Next || at.totals != ref.Totals || at.generation != ref.Generation {
 		return list{}, fmt.Errorf("%w: list does not hold range %s with the totals that are recorded", ErrDamage, ref.Range)
 	}
 	return l, nil
@@ -133,6 +136,9 @@ func readList(ctx context.Context, s store.Store, partition int32, ref ListRef) 
 	l, err := decodeList(o.Body, ref)
 	if err != nil {
 		return list{}, fmt.Errorf("list %s: %w", key, err)
+	}
+	if l.Partition != partition {
+		return list{}, fmt.Errorf("%w: list %s is of partition %d", ErrDamage, key, l.Partition)
 	}
 	return l, nil
 }

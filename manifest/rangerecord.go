@@ -49,7 +49,7 @@ func (r RangeRecord) Validate() error {
 	if err := r.Range.Validate(); err != nil {
 		return err
 	}
-	if n := r.Counts.Sum(); n != r.Len() {
+	if n := r.Counts.Sum(); n != r.Len() || !r.Counts.within(n) {
 		return fmt.Errorf("range %s has %d positions but accounts for %d", r.Range, r.Len(), n)
 	}
 	data, err := r.rowsOf(r.Data, "data/")
@@ -79,8 +79,8 @@ func (r RangeRecord) rowsOf(files []File, prefix string) (rows int64, err error)
 		if n.Start < r.Start || n.Next > r.Next || n.Generation != r.Generation {
 			return 0, fmt.Errorf("%s is not of range %s", f.Key, r.Range)
 		}
-		if f.Rows < 0 || f.Bytes < 0 {
-			return 0, fmt.Errorf("%s has a negative size", f.Key)
+		if f.Rows < 0 || f.Rows > r.Len() || f.Bytes < 0 {
+			return 0, fmt.Errorf("%s has %d rows and %d bytes in range %s", f.Key, f.Rows, f.Bytes, r.Range)
 		}
 		rows += f.Rows
 	}

@@ -65,7 +65,7 @@ func Partitions(ctx context.Context, s store.Store) ([]int32, error) {
 		after = info.Key
 		if id, err := ParseHeadKey(info.Key); err == nil {
 			ids = append(ids, id)
-			after = Partition{ID: id}.listPrefix() + "\xff" // sealed lists are not looked through
+			after = Partition{ID: id}.listPrefix() + "~" // behind its sealed lists, which are not looked through
 		}
 	}
 }

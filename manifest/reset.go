@@ -27,8 +27,8 @@ func Reset(ctx context.Context, s store.Store, c Claimant) (Head, error) {
 }
 
 // nextGeneration returns h at the beginning of a new generation, and the lists
-// to write before it: lists hold ranges of one generation only, so those that
-// the head still holds are sealed.
+// to write before it: lists hold ranges of one generation only, so all that
+// the head still holds of the old one is sealed.
 func (c Claimant) nextGeneration(ctx context.Context, h Head) (Head, []sealedList, error) {
 	if h.Table != c.Table {
 		return h, nil, fmt.Errorf("%w: the head is of table %q", ErrDamage, h.Table)
@@ -37,7 +37,7 @@ func (c Claimant) nextGeneration(ctx context.Context, h Head) (Head, []sealedLis
 	if err != nil {
 		return h, nil, fmt.Errorf("find where to begin: %w", err)
 	}
-	h, lists, err := sealRanges(h, newRandom)
+	h, lists, err := sealGeneration(h, newRandom)
 	if err != nil {
 		return h, nil, err
 	}

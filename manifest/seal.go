@@ -14,6 +14,13 @@ const (
 	// sealBytes seals ranges earlier when they carry many statistics, so that
 	// a head stays under 64 KB.
 	sealBytes = 32 << 10
+
+	// headBytes seals them earlier yet when a head refers to many lists. It
+	// leaves room under 64 KB for the rest, which is a plan above all.
+	headBytes = 56 << 10
+
+	// maxLevel bounds the levels of lists. Five hold a billion ranges.
+	maxLevel = 10
 )
 
 // sealedList is a list to be written before the head that refers to it.
@@ -27,19 +34,39 @@ type sealedList struct {
 // the lists, and the lists. Their names are random: a list is referred to by
 // the head change that it was made for, or by none.
 func seal(h Head, random func() string) (Head, []sealedList, error) {
-	full, err := rangesFull(h.Ranges)
+	full, err := rangesFull(h)
 	if err != nil || !full {
 		return h, nil, err
 	}
 	return sealRanges(h, random)
 }
 
-func rangesFull(ranges []RangeRecord) (bool, error) {
-	if len(ranges) >= fanOut {
+func rangesFull(h Head) (bool, error) {
+	if len(h.Ranges) >= fanOut {
 		return true, nil
 	}
-	body, err := json.Marshal(ranges)
-	return len(body) > sealBytes, err
+	ranges, err := json.Marshal(h.Ranges)
+	if err != nil || len(ranges) > sealBytes {
+		return true, err
+	}
+	sealed, err := json.Marshal(h.Sealed)
+	return len(ranges)+len(sealed) > headBytes, err
+}
+
+// sealGeneration seals all that h holds of its newest generation into one tree,
+// so that a head with many generations has one reference for each old one.
+func sealGeneration(h Head, random func() string) (Head, []sealedList, error) {
+	h, lists, err := sealRanges(h, random)
+	for err == nil && len(h.Sealed) > 1 {
+		last := h.Sealed[len(h.Sealed)-1]
+		if h.Sealed[len(h.Sealed)-2].Generation != last.Generation {
+			break
+		}
+		var up sealedList
+		h, up, err = sealRefs(h, lastRun(h.Sealed, last.Level), random)
+		lists = append(lists, up)
+	}
+	return h, lists, err
 }
 
 // sealRanges seals all ranges of h, which are of one generation.

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -25,6 +26,13 @@ func decodeWith(data []byte, known any) (unknownFields, error) {
 	}
 	names := memberNames(reflect.TypeOf(known).Elem())
 	maps.DeleteFunc(all, func(name string, _ json.RawMessage) bool { return names[name] })
+	for name := range all {
+		for ours := range names {
+			if strings.EqualFold(name, ours) { // encoding/json took it for ours
+				return nil, fmt.Errorf("member %q differs from %q in case only", name, ours)
+			}
+		}
+	}
 	if len(all) == 0 {
 		return nil, nil
 	}

@@ -24,6 +24,14 @@ func (c *chain) link(r Range, generation int, t Totals) error {
 	return nil
 }
 
+// linkList adds the ranges below a reference.
+func (c *chain) linkList(r ListRef) error {
+	if r.Start < 0 || r.Level < 0 || r.Level > maxLevel || !isRandom(r.Random) {
+		return fmt.Errorf("%w: list of level %d, range %s, random part %q", ErrDamage, r.Level, r.Range, r.Random)
+	}
+	return c.link(r.Range, r.Generation, r.Totals)
+}
+
 // Validate returns ErrDamage unless h keeps the invariants of a head: ranges
 // are contiguous from First to Next, counts sum up, a plan begins at Next.
 // Lists that it refers to are not read.
@@ -51,7 +59,7 @@ func (h Head) Validate() error {
 func (h Head) follow() (chain, error) {
 	at := chain{generation: -1}
 	for _, r := range h.Sealed {
-		if err := at.link(r.Range, r.Generation, r.Totals); err != nil {
+		if err := at.linkList(r); err != nil {
 			return at, err
 		}
 	}

@@ -101,6 +101,10 @@ func parseMetadata(file *parquet.File) (manifest.Description, error) {
 	return d, f.err
 }
 
+// readBytes is what is read at a time. A footer is smaller, so it takes one
+// read, which counts when the bytes lie in an object store.
+const readBytes = 64 << 10
+
 // open opens a file by its footer alone.
 func open(r io.ReaderAt, size int64) (f *parquet.File, err error) {
 	// The bytes come from outside, and the library does not check all it reads.
@@ -109,7 +113,8 @@ func open(r io.ReaderAt, size int64) (f *parquet.File, err error) {
 			f, err = nil, fmt.Errorf("%w: panic: %v", ErrFooter, p)
 		}
 	}()
-	f, err = parquet.OpenFile(r, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	f, err = parquet.OpenFile(r, size, parquet.SkipMagicBytes(true), parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true),
+		parquet.OptimisticRead(true), parquet.ReadBufferSize(readBytes))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrFooter, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/lakeweir/lakeweir/internal/backoff"
 	"github.com/lakeweir/lakeweir/manifest"
 	"github.com/lakeweir/lakeweir/record"
 )
@@ -35,7 +36,7 @@ func (s *session) prepare(ctx context.Context) error {
 	s.epoch = h.LeaderEpoch
 	s.stats.claimed(h)
 	s.Config.Log.Info("claimed", "epoch", h.Epoch, "next", h.Next, "pending", h.Pending != nil)
-	schema, err := manifest.EnsureSchema(ctx, s.Store, s.Schema)
+	schema, err := s.storedSchema(ctx)
 	if err != nil {
 		return err
 	}
@@ -44,11 +45,51 @@ func (s *session) prepare(ctx context.Context) error {
 		return fmt.Errorf("schema %d: %w", schema.Version, err)
 	}
 	if s.Once {
-		if _, s.once, err = s.Source.Bounds(ctx); err != nil {
-			return fmt.Errorf("ask for the end of the log: %w", err)
+		_, s.once, err = s.logBounds(ctx)
+	}
+	return err
+}
+
+// ask puts a question to the log until it is answered. Brokers come back; what
+// was collected is worth waiting for.
+func (s *session) ask(ctx context.Context, what string, question func() error) error {
+	var pause backoff.Pause
+	for {
+		err := question()
+		if err == nil {
+			return nil
+		}
+		err = fmt.Errorf("ask %s: %w", what, err)
+		s.Config.Log.Log(ctx, pause.Level(), "the log does not answer yet", "error", err)
+		if pause.Wait(ctx) != nil {
+			return err
 		}
 	}
-	return nil
+}
+
+// logBounds asks for the bounds of the log.
+func (s *session) logBounds(ctx context.Context) (start, end int64, err error) {
+	err = s.ask(ctx, "for the bounds of the log", func() (err error) {
+		start, end, err = s.Source.Bounds(ctx)
+		return err
+	})
+	return start, end, err
+}
+
+// storedSchema returns the wanted schema under the version that the table has
+// for it. A store that fails is asked again.
+func (s *session) storedSchema(ctx context.Context) (manifest.Schema, error) {
+	var pause backoff.Pause
+	for {
+		schema, err := manifest.EnsureSchema(ctx, s.Store, s.Schema)
+		if err == nil || errors.Is(err, manifest.ErrFormat) || errors.Is(err, manifest.ErrDamage) {
+			return schema, err
+		}
+		s.Config.Log.Log(ctx, pause.Level(), "schema is not stored yet", "error", err)
+		if perr := pause.Wait(ctx); perr != nil {
+			return schema, err
+		}
+	}
 }
 
 // bounds are the positions that a log holds.
@@ -122,9 +163,9 @@ func lossError(r manifest.Range) error {
 
 // skipLost publishes a range without rows for what the log lost, if it did.
 func (s *session) skipLost(ctx context.Context) error {
-	start, _, err := s.Source.Bounds(ctx)
+	start, _, err := s.logBounds(ctx)
 	if err != nil {
-		return fmt.Errorf("ask for the bounds of the log: %w", err)
+		return err
 	}
 	next := s.log.Head().Next
 	if start <= next || len(s.reader.back) > 0 {
@@ -143,7 +184,7 @@ func (s *session) skipLost(ctx context.Context) error {
 // explain tells a failed read that the next claim can deal with from one that
 // ends the writer: the log no longer holds the position.
 func (s *session) explain(ctx context.Context, readErr error) error {
-	start, end, err := s.Source.Bounds(ctx)
+	start, end, err := s.logBounds(ctx)
 	if err != nil {
 		return errors.Join(readErr, err)
 	}
@@ -165,9 +206,13 @@ func (s *session) sameEpoch(ctx context.Context, b *record.Batch) error {
 	if old < 0 {
 		return nil
 	}
-	end, err := s.Source.EpochEnd(ctx, old)
+	var end int64
+	err := s.ask(ctx, fmt.Sprintf("where leader epoch %d ends", old), func() (err error) {
+		end, err = s.Source.EpochEnd(ctx, old)
+		return err
+	})
 	if err != nil {
-		return fmt.Errorf("ask where leader epoch %d ends: %w", old, err)
+		return err
 	}
 	if end >= 0 && end < b.Start {
 		return fmt.Errorf("%w: leader epoch %d ends at %d, %d was read", errAgain, old, end, b.Start)

@@ -114,9 +114,13 @@ func (s *session) plan(ctx context.Context, u *unit) error {
 // whether what was fetched by name comes from the log of the head: a topic id
 // never comes back, so equal before and after means the same log in between.
 func (s *session) sameLog(ctx context.Context) error {
-	id, err := s.Source.Identity(ctx)
+	var id record.Identity
+	err := s.ask(ctx, "which log this is", func() (err error) {
+		id, err = s.Source.Identity(ctx)
+		return err
+	})
 	if err != nil {
-		return fmt.Errorf("ask which log this is: %w", err)
+		return err
 	}
 	if want := s.log.Head().Identity; id != want && want.Topic != (record.TopicID{}) {
 		return fmt.Errorf("%w: the topic or the cluster is not the one that was claimed (%s %x, now %s %x)", errAgain, want.Cluster, want.Topic, id.Cluster, id.Topic)

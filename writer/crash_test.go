@@ -40,7 +40,7 @@ func (p process) work(t *testing.T) storetest.Work {
 		}
 		enc := lines{software: p.software}
 		if p.load {
-			g := &gate{Store: s, laid: map[int64]bool{}, more: make(chan struct{})}
+			g := &gate{Store: s, end: tableRows, laid: map[int64]bool{}, more: make(chan struct{})}
 			c.Store, enc.laidOut = g, g.laidOut
 		} else {
 			src.quiet, c.Published = p.rows, src.published
@@ -54,6 +54,7 @@ func (p process) work(t *testing.T) storetest.Work {
 // is being encoded: what a store does that is slower than the encoder.
 type gate struct {
 	store.Store
+	end     int64 // of the log
 	mu      sync.Mutex
 	laid    map[int64]bool // starts of ranges
 	more    chan struct{}
@@ -79,14 +80,14 @@ func (g *gate) Get(ctx context.Context, key string, span store.Span) (store.Obje
 }
 
 func (g *gate) Put(ctx context.Context, key string, body []byte, cond store.Cond) (store.Info, error) {
-	if n, err := manifest.ParseData(key); err == nil {
+	if n, _, err := manifest.Parse(key); err == nil {
 		g.wait(ctx, n.Range)
 	}
 	return g.Store.Put(ctx, key, body, cond)
 }
 
 func (g *gate) wait(ctx context.Context, r manifest.Range) {
-	for r.Next < tableRows {
+	for r.Next < g.end {
 		g.mu.Lock()
 		more, ready := g.more, g.laid[r.Next] || g.pending == r
 		g.mu.Unlock()

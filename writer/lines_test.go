@@ -17,7 +17,8 @@ import (
 //
 // The letter of the software says how it lays records out: A and a in one
 // object, but other bytes; B by parity in the objects x and y, C in y and x;
-// R is A with one of two byte strings at random.
+// D puts the first record in x and the others in y; R is A with one of two byte
+// strings at random.
 type lines struct {
 	software string
 	laidOut  func(manifest.Range) // told of each Encode
@@ -66,7 +67,7 @@ func (l lines) place(job manifest.Job) (map[string][]int64, manifest.Counts) {
 	for _, b := range job.Batches {
 		for r := range b.All() {
 			n := name
-			if string(r.Value) == "bad" {
+			if string(r.Value) == "bad" && l.software != "D" {
 				rows[n.Dead()] = append(rows[n.Dead()], r.Offset)
 				counts.Dead++
 				continue
@@ -76,6 +77,9 @@ func (l lines) place(job manifest.Job) (map[string][]int64, manifest.Counts) {
 				n.Hive = "half=" + "xy"[r.Offset%2:r.Offset%2+1]
 			case "C":
 				n.Hive = "half=" + "yx"[r.Offset%2:r.Offset%2+1]
+			}
+			if l.software == "D" {
+				n.Hive = "half=" + [...]string{"x", "y"}[min(counts.Rows, 1)]
 			}
 			rows[n.Data()] = append(rows[n.Data()], r.Offset)
 			counts.Rows++

@@ -20,9 +20,9 @@ func (s *session) recover(ctx context.Context) error {
 		return nil
 	}
 	s.Config.Log.Info("finishing a pending plan", "range", p.Range, "attempt", p.Attempt)
-	start, _, err := s.Source.Bounds(ctx)
+	start, _, err := s.logBounds(ctx)
 	if err != nil {
-		return fmt.Errorf("ask for the bounds of the log: %w", err)
+		return err
 	}
 	lost := max(min(start, p.Next)-p.Start, 0)
 	if len(s.reader.back) > 0 {

@@ -24,6 +24,7 @@ type tape struct {
 	epochs  []int64 // epoch i ends at epochs[i]
 	quiet   int64   // rows that Read gives until Published is called; 0 is no bound
 	allowed int64   // then the offset that it waits at
+	ahead   int64   // rows that it gives after a Seek
 	grown   chan struct{}
 }
 
@@ -31,18 +32,19 @@ func absent(offset int64) bool { return offset%7 == 0 }
 func bad(offset int64) bool    { return offset >= 10 && offset < 14 }
 
 func newTape(n, step int64) *tape {
-	return &tape{n: n, step: step, id: identity, grown: make(chan struct{})}
+	return &tape{n: n, step: step, ahead: longest, id: identity, grown: make(chan struct{})}
 }
 
 func (t *tape) Seek(_ context.Context, offset int64) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.at = offset
-	t.allowed = fill(offset, max(t.quiet, longest)) // as many as a pending plan may need
+	t.allowed = fill(offset, t.ahead)
 	return nil
 }
 
-// longest is the largest number of rows in a batch of the tests.
+// longest is the largest number of rows in a batch of the crash tests: what a
+// pending plan may need.
 const longest = 11
 
 // fill returns the offset behind the given number of records from an offset on.

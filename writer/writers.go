@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lakeweir/lakeweir/internal/backoff"
+	"github.com/lakeweir/lakeweir/internal/columnar"
 	"github.com/lakeweir/lakeweir/manifest"
 )
 
@@ -49,7 +51,7 @@ func New(b *Budget) *Writers {
 
 // parquetEncoder is the default of Config.NewEncoder.
 func parquetEncoder(s manifest.Schema) (Encoder, error) {
-	return nil, errors.New("no encoder")
+	return columnar.NewEncoder(s, columnar.Options{})
 }
 
 // Drain asks every writer to cut what it has, publish it and end. Writers that
@@ -76,6 +78,7 @@ func (w *Writers) Run(ctx context.Context, c Config) error {
 	if err != nil {
 		return err
 	}
+	var pause backoff.Pause
 	for {
 		err := w.runSession(ctx, c)
 		switch {
@@ -85,6 +88,9 @@ func (w *Writers) Run(ctx context.Context, c Config) error {
 			return ctx.Err()
 		case errors.Is(err, errAgain):
 			c.Log.Info("claiming anew", "reason", err)
+			if err := pause.Wait(ctx); err != nil {
+				return err
+			}
 		case errors.Is(err, manifest.ErrFenced) && c.Confirmed != nil:
 			c.Log.Warn("fenced; waiting for the assignment to be confirmed", "error", err)
 			if cerr := c.Confirmed(ctx); cerr != nil {

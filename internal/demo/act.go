@@ -14,8 +14,8 @@ const (
 	modest   = 2
 )
 
-// fight is how long two sinks may fence each other.
-const fight = time.Second
+// fightFor is how long two sinks may fence each other.
+const fightFor = time.Second
 
 // kill starts a sink and kills it at its step or when its time is up.
 func (s *show) kill(ctx context.Context, in incident) error {
@@ -40,7 +40,7 @@ func (s *show) kill(ctx context.Context, in incident) error {
 	c.kill()
 	s.result.killed(in.step)
 	s.stage.killed(s, c, beside, in, at)
-	if _, err := s.await(ctx, c, is(gone)); err != nil {
+	if err := s.bury(ctx, c); err != nil {
 		return err
 	}
 	return s.dismiss(ctx, beside)
@@ -57,32 +57,31 @@ func (s *show) reach(ctx context.Context, c, beside *child, in incident) (report
 		return report{}, s.pass(ctx, in.after)
 	}
 	if beside != nil {
-		if at, ok, err := s.watch(ctx, c); ok || err != nil {
-			return at, err
+		if err := s.fight(ctx, c); err != nil || c.at.Kind == held {
+			return c.at, err
 		}
 		if err := s.dismiss(ctx, beside); err != nil {
 			return report{}, err
 		}
 		s.send(s.share)
 	}
-	h, err := s.await(ctx, c, is(held))
-	return h.report, err
+	return s.stands(ctx, c)
 }
 
-// watch listens while two sinks fight, and returns true when c gets to its step.
-func (s *show) watch(ctx context.Context, c *child) (report, bool, error) {
-	over := time.After(fight)
+// fight listens while two sinks fight, until c gets to its step.
+func (s *show) fight(ctx context.Context, c *child) error {
+	over := time.After(fightFor)
 	for {
 		h, err := s.hear(ctx, c, over)
 		switch {
 		case errors.Is(err, errLate):
-			return report{}, false, nil
+			return nil
 		case err != nil:
-			return report{}, false, err
+			return err
 		case h.Kind == held:
-			return h.report, true, nil
+			return nil
 		case h.Kind == gone:
-			return report{}, false, fmt.Errorf("%s ended by itself: %s (%s)", c.name, c.failed, c.log)
+			return fmt.Errorf("%s ended by itself: %s (%s)", c.name, c.failed, c.log)
 		}
 	}
 }
@@ -106,8 +105,7 @@ func (s *show) dismiss(ctx context.Context, c *child) error {
 		return nil
 	}
 	c.word(drain)
-	_, err := s.await(ctx, c, is(gone))
-	return err
+	return s.bury(ctx, c)
 }
 
 // pause stops a sink that is about to create a data file, lets another take
@@ -148,7 +146,7 @@ func (s *show) wake(ctx context.Context, c, heir *child, at report) error {
 	}
 	c.word(goOn)
 	fences := s.result.Fences
-	if _, err := s.await(ctx, c, is(gone)); err != nil {
+	if err := s.bury(ctx, c); err != nil {
 		return err
 	}
 	s.result.Pauses++
@@ -167,7 +165,7 @@ func (s *show) finish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.await(ctx, c, is(gone))
+	err = s.bury(ctx, c)
 	if err == nil && c.failed != "" {
 		err = fmt.Errorf("the last sink: %s", c.failed)
 	}

@@ -20,6 +20,7 @@ type child struct {
 
 	// Of the goroutine that listens.
 	spoke, over bool   // its first word was heard, and its end
+	at          report // where it stands, if it was heard to be held
 	failed      string // why it says that it ended
 }
 

@@ -19,7 +19,8 @@ import (
 // Config says what to show. Command is required; the zero value of every other
 // field is its default.
 type Config struct {
-	// Command makes a process that runs Sink on its standard input and output.
+	// Command makes a process that runs Sink on its standard input and output,
+	// and is killed when ctx ends.
 	Command func(ctx context.Context) *exec.Cmd
 
 	Dir     string // of the store, when Place is nil; default DefaultDir

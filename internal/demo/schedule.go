@@ -69,7 +69,7 @@ func (in *incident) fill(rnd *rand.Rand, share int, last cut) {
 	in.cut = draw(rnd, share, last)
 	in.other = draw(rnd, share, in.cut)
 	if in.pause {
-		in.other.snappy = !in.cut.snappy
+		in.nth, in.other.snappy = 1, !in.cut.snappy
 	}
 }
 

@@ -86,6 +86,8 @@ func (s *show) note(h heard) {
 		s.stage.progress(s.done())
 	case fenced:
 		s.result.Fences++
+	case held:
+		h.from.at = h.report
 	case ended:
 		h.from.failed = h.Error
 	case gone:
@@ -129,6 +131,24 @@ func (s *show) hear(ctx context.Context, c *child, timeout <-chan time.Time) (he
 			return h, err
 		}
 	}
+}
+
+// stands waits until c stands at its step.
+func (s *show) stands(ctx context.Context, c *child) (report, error) {
+	if c.at.Kind == held { // it was heard while another was listened to
+		return c.at, nil
+	}
+	_, err := s.await(ctx, c, is(held))
+	return c.at, err
+}
+
+// bury waits until c is gone.
+func (s *show) bury(ctx context.Context, c *child) error {
+	if c.over {
+		return nil
+	}
+	_, err := s.await(ctx, c, is(gone))
+	return err
 }
 
 func is(k kind) func(heard) bool { return func(h heard) bool { return h.Kind == k } }

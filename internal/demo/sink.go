@@ -43,7 +43,8 @@ type sink struct {
 // It ends when it is told to drain, fenced out of every partition, at the end
 // of in, or, as is most often the case, by SIGKILL.
 //
-// A nil open opens what the order names: the embedded broker and a directory.
+// The place is the one that the order names, the embedded broker and a
+// directory; where it names none, open opens it.
 func Sink(ctx context.Context, in io.Reader, out, log io.Writer, open Open) error {
 	words := bufio.NewScanner(in)
 	words.Buffer(nil, 1<<20)
@@ -54,7 +55,7 @@ func Sink(ctx context.Context, in io.Reader, out, log io.Writer, open Open) erro
 	if err := json.Unmarshal(words.Bytes(), &o); err != nil {
 		return fmt.Errorf("read the order of a sink: %w", err)
 	}
-	if open == nil {
+	if o.Dir != "" {
 		open = o.embedded
 	}
 	s := &sink{order: o, resume: make(chan struct{}), out: json.NewEncoder(out)}

@@ -40,11 +40,14 @@ func (s Step) String() string {
 // so that a step is told from the body of a write.
 type watch struct {
 	store.Store
-	mu    sync.Mutex
-	heads map[string]manifest.Head
+	mu     sync.Mutex
+	heads  map[string]manifest.Head
+	claims map[int32]bool // partitions that this process has claimed
 }
 
-func newWatch(s store.Store) *watch { return &watch{Store: s, heads: map[string]manifest.Head{}} }
+func newWatch(s store.Store) *watch {
+	return &watch{Store: s, heads: map[string]manifest.Head{}, claims: map[int32]bool{}}
+}
 
 // Get implements store.Store.
 func (w *watch) Get(ctx context.Context, key string, span store.Span) (store.Object, error) {
@@ -75,6 +78,21 @@ func (w *watch) learn(key string, body []byte) {
 	}
 }
 
+// claimed notes a claim.
+func (w *watch) claimed(partition int32) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.claims[partition] = true
+}
+
+// claimedAll reports whether this process has claimed every partition. One that
+// was stopped before would claim the rest when it wakes, and rightly so.
+func (w *watch) claimedAll() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.claims) == Partitions
+}
+
 func (w *watch) head(key string) manifest.Head {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -97,7 +115,11 @@ func (w *watch) script(step Step, hold func(partition int32, key string)) fault.
 		}
 		before := w.head(c.Key)
 		return fault.Action{After: func(err error) error {
-			if err == nil && changes(before, w.head(c.Key), step) {
+			after := w.head(c.Key)
+			if err == nil && changes(before, after, Claimed) {
+				w.claimed(id)
+			}
+			if err == nil && changes(before, after, step) {
 				hold(id, c.Key)
 			}
 			return err
@@ -115,10 +137,10 @@ func (w *watch) atData(step Step, key string, hold func(int32, string)) (a fault
 	if p := w.head(n.HeadKey()).Pending; p != nil && slices.Contains(p.Superseded, key) {
 		return a
 	}
-	switch step {
-	case Writing:
+	switch {
+	case step == Writing && w.claimedAll():
 		a.Before = func(context.Context) error { hold(n.ID, key); return nil }
-	case Written:
+	case step == Written:
 		a.After = func(err error) error {
 			if err == nil {
 				hold(n.ID, key)

@@ -69,10 +69,10 @@ func Start(t testing.TB, o Options) *Broker {
 		t.Fatalf("start Kafka: %v", err)
 	}
 	t.Cleanup(func() {
-		b.proc.end(stopLimit)
-		if t.Failed() {
+		if t.Failed() { // before the many lines of its end
 			t.Logf("the broker's log ends with:\n%s", b.tail())
 		}
+		b.proc.end(stopLimit)
 	})
 	return b
 }

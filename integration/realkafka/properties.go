@@ -62,11 +62,12 @@ func (b *Broker) properties() string {
 
 		// A test does not wait for what is meant for slow networks: the first
 		// rebalance of a group, the session of a member or a broker that died,
-		// the next look of the cleaner.
+		// the next look of the cleaner. A broker's heartbeat times out after its
+		// interval, so a short one fences brokers of a busy machine.
 		"group.initial.rebalance.delay.ms": "0",
 		"group.min.session.timeout.ms":     "1000",
-		"broker.heartbeat.interval.ms":     "200",
-		"broker.session.timeout.ms":        "2000",
+		"broker.heartbeat.interval.ms":     "1500",
+		"broker.session.timeout.ms":        "6000",
 		"log.cleaner.backoff.ms":           "200",
 		"num.network.threads":              "2",
 		"num.io.threads":                   "2",

@@ -26,6 +26,7 @@ fmt: ## Rewrites the sources in gofumpt's style.
 
 check: lint vulncheck ## Everything that a tool can say about the sources.
 	$(GO) mod tidy -diff
+	cd integration && $(GO) mod tidy -diff
 
 lint: ## Style, vet and staticcheck, in both modules.
 	@out=$$($(TOOL) gofumpt -l .) || exit 1; \

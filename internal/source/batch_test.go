@@ -69,8 +69,10 @@ func TestIncomplete(t *testing.T) {
 
 // A cut record length must be found wherever it is.
 func TestCutRecords(t *testing.T) {
-	whole := encodeRecords([]testRecord{{key: []byte("key"), value: []byte("value"),
-		headers: record.NewHeaders(record.Header{Key: []byte("h"), Value: []byte("x")})}})
+	whole := encodeRecords([]testRecord{{
+		key: []byte("key"), value: []byte("value"),
+		headers: record.NewHeaders(record.Header{Key: []byte("h"), Value: []byte("x")}),
+	}})
 	for n := range whole {
 		b := testBatch{last: 0, producer: -1, count: 1, body: whole[:n]}
 		if out, err := decodeAll(b.encode(), 0, 1000); err == nil {

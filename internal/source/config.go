@@ -3,6 +3,7 @@ package source
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -12,8 +13,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"crypto/rand"
 )
 
 // Config says which partitions of which brokers are read, and how. Brokers and
@@ -62,7 +61,8 @@ type Config struct {
 	// Must be below what Room can give. Default 8 MiB.
 	FetchBytes int32
 	// PartitionBytes bounds what one fetch brings for one partition; as much
-	// unread data stops the fetching of that partition. Default 1 MiB.
+	// unread data stops the fetching of that partition. Default 1 MiB, or
+	// FetchBytes if that is less.
 	PartitionBytes int32
 	// BatchBytes is the size up to which one compressed batch may inflate;
 	// a larger one stops its partition. Default 256 MiB.
@@ -139,7 +139,7 @@ func (c Config) withDefaults() (Config, error) {
 	c.Rebalance = cmp.Or(c.Rebalance, 30*time.Second)
 	c.MaxWait = cmp.Or(c.MaxWait, 500*time.Millisecond)
 	c.FetchBytes = cmp.Or(c.FetchBytes, 8<<20)
-	c.PartitionBytes = cmp.Or(c.PartitionBytes, 1<<20)
+	c.PartitionBytes = cmp.Or(c.PartitionBytes, min(1<<20, c.FetchBytes))
 	c.BatchBytes = cmp.Or(c.BatchBytes, 256<<20)
 	c.MetadataInterval = cmp.Or(c.MetadataInterval, 30*time.Second)
 	c.StartTimeout = cmp.Or(c.StartTimeout, 10*time.Second)

@@ -129,10 +129,14 @@ func TestOddLogs(t *testing.T) {
 }
 
 func TestTimestamps(t *testing.T) {
-	appended := testBatch{base: 0, last: 1, attributes: attrLogAppendTime, first: 1000, max: 1700000009999, producer: -1, epoch: 7,
-		records: []testRecord{{value: []byte("a")}, {delta: 1, ago: 5, value: []byte("b")}}}
-	created := testBatch{base: 2, last: 4, first: -1, max: 7, producer: -1, epoch: 8,
-		records: []testRecord{{value: []byte("none")}, {delta: 1, ago: 1, value: []byte("0")}, {delta: 2, ago: -86400000, value: []byte("before 1970")}}}
+	appended := testBatch{
+		base: 0, last: 1, attributes: attrLogAppendTime, first: 1000, max: 1700000009999, producer: -1, epoch: 7,
+		records: []testRecord{{value: []byte("a")}, {delta: 1, ago: 5, value: []byte("b")}},
+	}
+	created := testBatch{
+		base: 2, last: 4, first: -1, max: 7, producer: -1, epoch: 8,
+		records: []testRecord{{value: []byte("none")}, {delta: 1, ago: 1, value: []byte("0")}, {delta: 2, ago: -86400000, value: []byte("before 1970")}},
+	}
 	c := cluster(t, kfake.SeedTopics(1, "t"))
 	(&hostileLog{batches: []testBatch{appended, created}, end: 5}).serve(c)
 	want := []int64{1700000009999, 1700000009999, record.NoTimestamp, 0, -86400001}

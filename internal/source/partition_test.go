@@ -192,6 +192,7 @@ func TestNullAgainstEmpty(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
 func TestOutOfRange(t *testing.T) {
 	c := cluster(t, kfake.SeedTopics(1, "t"))
 	produce(t, producer(t, c), "t", 0, values(10)...)

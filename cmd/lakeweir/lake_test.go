@@ -156,6 +156,7 @@ func TestNoTable(t *testing.T) {
 }
 
 func TestStatus(t *testing.T) {
+	t.Parallel()
 	path := newLake(t)
 	got := lakeweir(t, "status", "--store", "dir:"+path)
 	lines := strings.Split(got.out, "\n")
@@ -253,5 +254,4 @@ func TestProbe(t *testing.T) {
 	if err := json.Unmarshal([]byte(asJSON.out), &r); err != nil || !r.Safe || len(r.Checks) < 5 {
 		t.Errorf("%v: %+v", err, asJSON)
 	}
-	fails(t, exitError, "cannot reach it", "probe", "--store", "minio://127.0.0.1:1/lake", "--s3-access-key", "a", "--s3-secret-key", "b")
 }

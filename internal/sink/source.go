@@ -19,7 +19,6 @@ func Source(s *settings.Settings) (source.Config, error) {
 		Heartbeat: s.HeartbeatInterval, Session: s.SessionTimeout, Rebalance: s.RebalanceTimeout,
 		ReadUncommitted: s.Isolation == settings.ReadUncommitted,
 		SASL:            source.SASL{Mechanism: s.SASL.Mechanism, User: s.SASL.User, Password: s.SASL.Password},
-		FetchBytes:      int32(min(maxFetch, s.Memory/rawShare/4)),
 	}
 	for _, t := range s.Topics {
 		c.Topics = append(c.Topics, t.Name)
@@ -32,14 +31,9 @@ func Source(s *settings.Settings) (source.Config, error) {
 	return c, err
 }
 
-const (
-	// maxFetch bounds the answer to one fetch; the source's own default.
-	maxFetch = 8 << 20
-
-	// rawShare is the part of the memory, one in so many, that raw records may
-	// take. Encoding a batch takes about as much again.
-	rawShare = 2
-)
+// rawShare is the part of the memory, one in so many, that raw records may
+// take. Encoding a batch takes about as much again.
+const rawShare = 2
 
 func brokerTLS(t settings.TLS) (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName, InsecureSkipVerify: t.InsecureSkipVerify}

@@ -13,7 +13,6 @@ import (
 // lists that this seals. It is what n commits leave, without their heads.
 func extend(t testing.TB, s *memory.Store, h Head, n int) Head {
 	t.Helper()
-	random := numbered()
 	for range n {
 		r := filled(h.Next, h.Next+1)
 		r.Generation = h.Generation
@@ -26,7 +25,7 @@ func extend(t testing.TB, s *memory.Store, h Head, n int) Head {
 		}
 		var lists []sealedList
 		var err error
-		if h, lists, err = seal(h, random); err != nil {
+		if h, lists, err = seal(h, newRandom); err != nil {
 			t.Fatal(err)
 		}
 		for _, l := range lists {

@@ -53,6 +53,13 @@ var putChecks = []check{
 		err = s.refuses("none", store.IfMatch(i.ETag), store.ErrConflict)
 		return errors.Join(err, s.absent("none"), s.refuses("k", store.IfMatch(`"unknown"`), store.ErrConflict))
 	}},
+	{"IfMatchNoETag", func(s subject) error {
+		// On the wire an empty ETag is no header, and "*" matches any object.
+		if err := s.create("k"); err != nil {
+			return err
+		}
+		return errors.Join(s.refuses("k", store.IfMatch(""), store.ErrConflict), s.refuses("k", store.IfMatch("*"), store.ErrConflict))
+	}},
 	{"Blind", func(s subject) error {
 		for _, body := range []string{"one", "two", "", "two"} {
 			if _, err := s.put("k", body, store.Blind()); err != nil {

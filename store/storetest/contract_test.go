@@ -109,6 +109,7 @@ func TestSuiteRefusesBadPuts(t *testing.T) {
 	}
 	expect(t, "ignores IfAbsent", blindIf(store.Cond.Absent), "IfAbsent")
 	expect(t, "ignores IfMatch", blindIf(isMatch), "IfMatch")
+	expect(t, "takes any object for an empty ETag", blindIf(func(c store.Cond) bool { e, ok := c.ETag(); return ok && e == "" }), "IfMatchNoETag")
 	expect(t, "takes the zero Cond", blindIf(func(c store.Cond) bool { return c.Err() != nil }), "ZeroCond")
 	expect(t, "creates under IfMatch", broken{
 		put: func(ctx context.Context, s store.Store, key string, body []byte, cond store.Cond) (store.Info, error) {

@@ -59,6 +59,7 @@ var mutants = []struct {
 func TestMutants(t *testing.T) {
 	for _, m := range mutants {
 		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
 			r := runMutant(t, build(t, m.edits))
 			if m.loses && r.Lost == 0 || !m.loses && r.Doubled == 0 {
 				t.Errorf("%d lost, %d doubled: the check does not see it", r.Lost, r.Doubled)
@@ -73,27 +74,28 @@ func TestMutants(t *testing.T) {
 // runMutant runs the demo, which must end with exit code 1 and a report.
 func runMutant(t *testing.T, program string) (r Report) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), program, "--dir", filepath.Join(t.TempDir(), "lake"),
+	cmd := exec.CommandContext(t.Context(), program, "demo", "--json", "--dir", filepath.Join(t.TempDir(), "lake"),
 		"--records", "2000", "--kills", "5", "--seed", "11")
 	var log bytes.Buffer
 	cmd.Stderr = &log
 	out, err := cmd.Output()
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != 1 {
-		t.Errorf("ended with %v, want exit code 1", err)
+		t.Errorf("ended with %v, want exit code 1\n%s", err, &log)
 	}
 	if err := json.Unmarshal(out, &r); err != nil {
 		t.Fatalf("no report: %v\n%s\n%s", err, out, &log)
 	}
-	t.Logf("%s", &log)
+	t.Logf("%d sent, %d lost, %d doubled, %v", r.Sent, r.Lost, r.Doubled, r.Failed)
 	return r
 }
 
-// build builds the demo from sources with the edits in them.
+// build builds the product from sources with the edits in them.
 func build(t *testing.T, edits []edit) (program string) {
 	t.Helper()
-	program = filepath.Join(t.TempDir(), "show")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-overlay", overlay(t, edits), "-o", program, "./testdata/show").CombinedOutput()
+	program = filepath.Join(t.TempDir(), "lakeweir")
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-overlay", overlay(t, edits),
+		"-o", program, "../../cmd/lakeweir").CombinedOutput()
 	if err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}

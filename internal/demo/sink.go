@@ -86,13 +86,13 @@ func (s *sink) open(ctx context.Context, open Open) (err error) {
 	}
 	w := newWatch(store.Sub(s.place.Store, s.Topic+"/"))
 	s.root = fault.Wrap(w, w.script(s.Hold, func(partition int32, key string) { s.stand(ctx, partition, key) }))
-	s.budget = writer.NewBudget(memory)
+	s.budget = writer.NewBudget(readAhead)
 	s.writers = writer.New(s.budget)
 	return nil
 }
 
-// memory bounds what a sink of the demo reads ahead, in bytes.
-const memory = 128 << 20
+// readAhead bounds what a sink of the demo reads ahead, in bytes.
+const readAhead = 128 << 20
 
 // obey follows the words of the parent to their end.
 func (s *sink) obey(words *bufio.Scanner, cancel func()) {

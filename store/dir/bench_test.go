@@ -16,6 +16,9 @@ func BenchmarkPut(b *testing.B) {
 				b.Fatal(err)
 			}
 			last, err := s.Put(b.Context(), "head", nil, store.Blind())
+			if err != nil {
+				b.Fatal(err)
+			}
 			body := make([]byte, 4096)
 			for n := 0; b.Loop(); n++ {
 				copy(body, fmt.Sprint(n))

@@ -2,6 +2,7 @@ package realkafka
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -38,6 +39,7 @@ func (b *Broker) CreateTopic(t testing.TB, name string, partitions int32, config
 	if _, err := kadm.NewClient(b.Client(t)).CreateTopic(ctx, partitions, 1, values, name); err != nil {
 		t.Fatalf("create topic %s: %v", name, err)
 	}
+	b.awaitTopic(ctx, t, name)
 	if !b.shared {
 		return
 	}
@@ -48,13 +50,47 @@ func (b *Broker) CreateTopic(t testing.TB, name string, partitions int32, config
 	})
 }
 
-// DeleteTopic deletes a topic.
+// awaitTopic waits until the broker itself knows a topic and leads it: the
+// controller answers the creation before that.
+func (b *Broker) awaitTopic(ctx context.Context, t testing.TB, name string) {
+	t.Helper()
+	admin := kadm.NewClient(b.Client(t))
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for {
+		listed, err := admin.ListEndOffsets(ctx, name)
+		if err == nil && listed.Error() == nil {
+			return
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			t.Fatalf("topic %s was created and does not come up: %v", name, errors.Join(err, listed.Error()))
+		}
+	}
+}
+
+// DeleteTopic deletes a topic and waits until the broker has forgotten it.
 func (b *Broker) DeleteTopic(t testing.TB, name string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), callLimit)
 	defer cancel()
-	if _, err := kadm.NewClient(b.Client(t)).DeleteTopic(ctx, name); err != nil {
+	admin := kadm.NewClient(b.Client(t))
+	if _, err := admin.DeleteTopic(ctx, name); err != nil {
 		t.Fatalf("delete topic %s: %v", name, err)
+	}
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for {
+		topics, err := admin.ListTopics(ctx)
+		if err == nil && !topics.Has(name) {
+			return
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			t.Fatalf("topic %s was deleted and does not go away: %v", name, err)
+		}
 	}
 }
 

@@ -1,10 +1,10 @@
 package realkafka
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"strconv"
 	"syscall"
 	"time"
 )
@@ -24,19 +24,27 @@ func startProcess(log, name string, args ...string) (*process, error) {
 		return nil, err
 	}
 	defer out.Close() // the child has its own descriptor
+	leash, hold, err := newLeash()
+	if err != nil {
+		return nil, err
+	}
 	cmd := exec.Command(name, args...)
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := cmd.Start(); err != nil {
+	err = cmd.Start()
+	if err == nil {
+		_, err = fmt.Fprintln(hold, cmd.Process.Pid)
+	}
+	if err != nil {
+		_ = leash.Process.Kill()
+		_ = leash.Wait()
+		if cmd.Process != nil {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		}
 		return nil, err
 	}
 	p := &process{cmd: cmd, done: make(chan struct{})}
-	leash, hold, err := newLeash(cmd.Process.Pid)
-	if err != nil {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		return nil, err
-	}
 	go func() {
 		_ = cmd.Wait() // how it ended is in its log
 		_ = leash.Process.Kill()
@@ -47,11 +55,11 @@ func startProcess(log, name string, args ...string) (*process, error) {
 	return p, nil
 }
 
-// newLeash starts a shell that waits on a pipe held by this process and kills
-// the child once the pipe closes. So a test binary that panics, times out or is
-// killed leaves no broker behind, on any Unix.
-func newLeash(pid int) (*exec.Cmd, io.Closer, error) {
-	leash := exec.Command("sh", "-c", `read -r _; kill -9 "$1"`, "sh", strconv.Itoa(pid))
+// newLeash starts a shell that is told the process id of a child, then waits on
+// the same pipe and kills the child once this end closes. So a test binary that
+// panics, times out or is killed leaves no broker behind, on any Unix.
+func newLeash() (*exec.Cmd, io.WriteCloser, error) {
+	leash := exec.Command("sh", "-c", `read -r pid && { read -r _; kill -9 "$pid"; }`)
 	leash.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	hold, err := leash.StdinPipe()
 	if err != nil {

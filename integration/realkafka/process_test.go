@@ -1,6 +1,8 @@
 package realkafka
 
 import (
+	"bufio"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -20,15 +22,23 @@ func TestLeash(t *testing.T) {
 		if _, err := startProcess(fifo, "sh", "-c", "echo up; exec sleep 600"); err != nil {
 			t.Fatal(err)
 		}
+		fmt.Println("started")
 		select {} // until it is killed
 	}
 	fifo := newFIFO(t)
 	victim := exec.Command(os.Args[0], "-test.run=^TestLeash$")
 	victim.Env = append(os.Environ(), fifoVariable+"="+fifo)
+	out, err := victim.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := victim.Start(); err != nil {
 		t.Fatal(err)
 	}
 	pipe := awaitUp(t, fifo)
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "started\n" {
+		t.Fatalf("the test binary says %q, %v", line, err)
+	}
 	if err := victim.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}

@@ -264,7 +264,8 @@ func TestManyPartitions(t *testing.T) {
 		}
 	}
 	// One to fetch on, one of kafka-go's own, and a few for all the questions.
-	if n := dials.Load(); n > 2+maxQuestions {
+	// kafka-go answers before it puts a connection back, so some more are opened.
+	if n := dials.Load(); n > 5*maxQuestions {
 		t.Errorf("%d connections", n)
 	}
 }

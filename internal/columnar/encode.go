@@ -40,9 +40,12 @@ func NewSlots(n int) Slots {
 	return make(Slots, n)
 }
 
+// processSlots are those of every Encoder that is given none.
+var processSlots = NewSlots(0)
+
 // Options are the options of an Encoder.
 type Options struct {
-	Slots Slots // shared by the encoders of a process; nil is slots of its own
+	Slots Slots // shared with other encoders; nil is one for each core, shared by all of the process
 }
 
 // Encoder lays out ranges by one schema. It may be used by several goroutines
@@ -66,7 +69,7 @@ func NewEncoder(s manifest.Schema, o Options) (*Encoder, error) {
 		return nil, fmt.Errorf("make encoder: %w", err)
 	}
 	if o.Slots == nil {
-		o.Slots = NewSlots(0)
+		o.Slots = processSlots
 	}
 	return &Encoder{data: data, dead: dead, slots: o.Slots}, nil
 }

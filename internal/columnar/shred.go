@@ -43,7 +43,6 @@ type shredder struct {
 	columns []*column
 	leaves  []leaf
 	arena   decode.Arena
-	extra   []byte
 	rows    int
 }
 

@@ -3,7 +3,6 @@ package demo
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -60,7 +59,7 @@ func TestMutants(t *testing.T) {
 	for _, m := range mutants {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
-			r := runMutant(t, build(t, m.edits))
+			r := runProduct(t, build(t, m.edits), 1)
 			if m.loses && r.Lost == 0 || !m.loses && r.Doubled == 0 {
 				t.Errorf("%d lost, %d doubled: the check does not see it", r.Lost, r.Doubled)
 			}
@@ -71,22 +70,30 @@ func TestMutants(t *testing.T) {
 	}
 }
 
-// runMutant runs the demo, which must end with exit code 1 and a report.
-func runMutant(t *testing.T, program string) (r Report) {
+// Unbroken, the same program with the same seed loses nothing.
+func TestProduct(t *testing.T) {
+	t.Parallel()
+	r := runProduct(t, build(t, nil), 0)
+	if r.Sent != 2000 || r.Rows+r.Dead != 2000 || r.Kills != 5 || r.Err() != nil {
+		t.Errorf("%+v", r)
+	}
+}
+
+// runProduct runs the demo, which must end with the exit code and a report.
+func runProduct(t *testing.T, program string, code int) (r Report) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program, "demo", "--json", "--dir", filepath.Join(t.TempDir(), "lake"),
 		"--records", "2000", "--kills", "5", "--seed", "11")
-	var log bytes.Buffer
-	cmd.Stderr = &log
-	out, err := cmd.Output()
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != 1 {
-		t.Errorf("ended with %v, want exit code 1\n%s", err, &log)
+	var out, log bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &log
+	err := cmd.Run()
+	if got := cmd.ProcessState.ExitCode(); got != code {
+		t.Errorf("ended with %v, want exit code %d\n%s", err, code, &log)
 	}
-	if err := json.Unmarshal(out, &r); err != nil {
-		t.Fatalf("no report: %v\n%s\n%s", err, out, &log)
+	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
+		t.Fatalf("no report: %v\n%s\n%s", err, &out, &log)
 	}
-	t.Logf("%d sent, %d lost, %d doubled, %v", r.Sent, r.Lost, r.Doubled, r.Failed)
+	t.Logf("%d sent, %d lost, %d doubled, %q", r.Sent, r.Lost, r.Doubled, r.Failed)
 	return r
 }
 

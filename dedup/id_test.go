@@ -23,17 +23,36 @@ func TestHashGolden(t *testing.T) {
 	f("51025a4491835505e12ef9d2eb86ceeb", b(""))                                       // empty
 	f("ca6b1d01e43df2b74125c1ce252914d8", b("us7000abcd"))                             // one column
 	f("04b073e5aa29d1f41b8b2896f656d291", b("orders"), b("42"), b("0000000000001a2b")) // several
-	f("ae090bae954282d30c1c9cc8050e9b85", bytes.Repeat(b("x"), 1000))                        // beyond what is hashed in place
+	f("ae090bae954282d30c1c9cc8050e9b85", bytes.Repeat(b("x"), 1000))                  // beyond what is hashed in place
 }
 
 // Different parts are different bytes before they are hashed.
 func TestHashTellsPartsApart(t *testing.T) {
 	long := bytes.Repeat(b("a"), 300)
 	all := [][][]byte{
-		{}, {nil}, {b("")}, {nil, nil}, {nil, b("")}, {b(""), nil}, {b(""), b("")},
-		{b("abc")}, {b("ab"), b("c")}, {b("a"), b("bc")}, {b("abc"), nil}, {nil, b("abc")}, {b("abc"), b("")},
-		{{0}}, {{0, 0}}, {{1}}, {{0}, {0}}, {{4, 'a', 'b', 'c'}},
-		{long}, {long[:127]}, {long[:128]}, {long[:150], long[150:]}, {long, nil},
+		{},
+		{nil},
+		{b("")},
+		{nil, nil},
+		{nil, b("")},
+		{b(""), nil},
+		{b(""), b("")},
+		{b("abc")},
+		{b("ab"), b("c")},
+		{b("a"), b("bc")},
+		{b("abc"), nil},
+		{nil, b("abc")},
+		{b("abc"), b("")},
+		{{0}},
+		{{0, 0}},
+		{{1}},
+		{{0}, {0}},
+		{{4, 'a', 'b', 'c'}},
+		{long},
+		{long[:127]},
+		{long[:128]},
+		{long[:150], long[150:]},
+		{long, nil},
 	}
 	seen := map[ID]int{}
 	for i, parts := range all {

@@ -31,6 +31,28 @@ func command(t *testing.T, dir string, env []string, name string, args ...string
 	return string(out)
 }
 
+// localConfig copies docker/lakeweir.yaml with other addresses, which are all
+// that differs from the file that the image gets.
+func localConfig(t *testing.T, root string, addresses map[string]string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, "docker", "lakeweir.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	local := string(text)
+	for service, here := range addresses {
+		if !strings.Contains(local, service) {
+			t.Fatalf("docker/lakeweir.yaml does not name %s", service)
+		}
+		local = strings.ReplaceAll(local, service, here)
+	}
+	config := filepath.Join(t.TempDir(), "lakeweir.yaml")
+	if err := os.WriteFile(config, []byte(local), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return config
+}
+
 // The services, one after the other: the bucket is made, the earthquakes are
 // sent once, and lakeweir makes a file of each partition.
 func TestServices(t *testing.T) {
@@ -46,22 +68,9 @@ func TestServices(t *testing.T) {
 	}
 	t.Cleanup(s3.Stop)
 
-	// The addresses are all that differs from the file that the image gets.
-	text, err := os.ReadFile(filepath.Join(root, "docker", "lakeweir.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	local := string(text)
-	for service, here := range map[string]string{"kafka:19092": kafka.Addr(), "minio:9000": strings.TrimPrefix(s3.Endpoint, "http://")} {
-		if !strings.Contains(local, service) {
-			t.Fatalf("docker/lakeweir.yaml does not name %s", service)
-		}
-		local = strings.ReplaceAll(local, service, here)
-	}
-	config := filepath.Join(t.TempDir(), "lakeweir.yaml")
-	if err := os.WriteFile(config, []byte(local), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	config := localConfig(t, root, map[string]string{
+		"kafka:19092": kafka.Addr(), "minio:9000": strings.TrimPrefix(s3.Endpoint, "http://"),
+	})
 
 	lakeweir := filepath.Join(t.TempDir(), "lakeweir")
 	command(t, root, nil, "go", "build", "-o", lakeweir, "./cmd/lakeweir")

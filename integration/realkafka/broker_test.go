@@ -44,6 +44,35 @@ func TestBrokerLife(t *testing.T) {
 	})
 	t.Logf("the first start took %v", time.Since(began).Round(time.Millisecond))
 
+	checkListeners(t, ctx, b)
+
+	b.CreateTopic(t, "life", -1, nil) // -1 takes num.partitions, so a property given by the test arrives
+	if n := len(endOffsets(t, b, "life")); n != 3 {
+		t.Errorf("partitions: got %d, want the broker's default of 3", n)
+	}
+	b.Produce(t, []*kgo.Record{{Topic: "life", Value: []byte("1")}})
+	before := b.PID()
+	b.Restart(t)
+	if b.PID() == before {
+		t.Errorf("a restart kept process %d", before)
+	}
+	b.Produce(t, []*kgo.Record{{Topic: "life", Value: []byte("2")}})
+	b.Kill9()
+	if err := syscall.Kill(b.PID(), 0); !errors.Is(err, syscall.ESRCH) {
+		t.Errorf("after kill -9 the process is still there: %v", err)
+	}
+	began = time.Now()
+	b.Up(t)
+	t.Logf("the start after a crash took %v", time.Since(began).Round(time.Millisecond))
+	b.Produce(t, []*kgo.Record{{Topic: "life", Value: []byte("3")}})
+	if got := endOffsets(t, b, "life")[0]; got != 3 {
+		t.Errorf("end of the log: got %d, want 3: a record before the stop or the crash is missing", got)
+	}
+}
+
+// checkListeners tries who gets in at each listener, and who does not.
+func checkListeners(t *testing.T, ctx context.Context, b *realkafka.Broker) {
+	t.Helper()
 	tlsConfig, err := b.ClientTLS()
 	if err != nil {
 		t.Fatalf("client TLS: %v", err)
@@ -73,29 +102,6 @@ func TestBrokerLife(t *testing.T) {
 	ping("TLS", b.TLSAddr(), false, kgo.DialTLSConfig(tlsConfig))
 	tlsConfig.Certificates = nil
 	ping("TLS without certificate", b.TLSAddr(), true, kgo.DialTLSConfig(tlsConfig))
-
-	b.CreateTopic(t, "life", -1, nil) // -1 takes num.partitions, so a property given by the test arrives
-	if n := len(endOffsets(t, b, "life")); n != 3 {
-		t.Errorf("partitions: got %d, want the broker's default of 3", n)
-	}
-	b.Produce(t, []*kgo.Record{{Topic: "life", Value: []byte("1")}})
-	before := b.PID()
-	b.Restart(t)
-	if b.PID() == before {
-		t.Errorf("a restart kept process %d", before)
-	}
-	b.Produce(t, []*kgo.Record{{Topic: "life", Value: []byte("2")}})
-	b.Kill9()
-	if err := syscall.Kill(b.PID(), 0); !errors.Is(err, syscall.ESRCH) {
-		t.Errorf("after kill -9 the process is still there: %v", err)
-	}
-	began = time.Now()
-	b.Up(t)
-	t.Logf("the start after a crash took %v", time.Since(began).Round(time.Millisecond))
-	b.Produce(t, []*kgo.Record{{Topic: "life", Value: []byte("3")}})
-	if got := endOffsets(t, b, "life")[0]; got != 3 {
-		t.Errorf("end of the log: got %d, want 3: a record before the stop or the crash is missing", got)
-	}
 }
 
 // A property that Kafka refuses ends the start with the broker's own words.

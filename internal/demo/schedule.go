@@ -50,7 +50,7 @@ func incidents(seed uint64, records, kills int) []incident {
 		}
 	}
 	rnd.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-	share := max(records/Partitions/(shares(all)), 1)
+	share := max(records/Partitions/shares(all), 1)
 	last := cut{}
 	for i := range all {
 		all[i].fill(rnd, share, last)

@@ -13,17 +13,23 @@ func newBare() *Object {
 	return o
 }
 
+// checkText compares what is said of a text with want.
+func checkText(t *testing.T, o *Object, text, want string) {
+	t.Helper()
+	got := "ok"
+	if _, rej := o.Decode([]byte(text)); rej != nil {
+		got = rej.Error()
+	}
+	if got != want {
+		t.Errorf("%q: %s, want %s", text, got, want)
+	}
+}
+
 func TestDecodeChecksText(t *testing.T) {
 	o := newBare()
 	f := func(text, want string) {
 		t.Helper()
-		got := "ok"
-		if _, rej := o.Decode([]byte(text)); rej != nil {
-			got = rej.Error()
-		}
-		if got != want {
-			t.Errorf("%q: %s, want %s", text, got, want)
-		}
+		checkText(t, o, text, want)
 	}
 	// One object with white space around it, or null.
 	f("{}", "ok")
@@ -56,6 +62,14 @@ func TestDecodeChecksText(t *testing.T) {
 	f(`{"a":"\`, "bad_json: ends at byte 7 in the middle of a value")
 	f(`{"a":"\u12`, "bad_json: ends at byte 10 in the middle of a value")
 	f("nul", "bad_json: ends at byte 3 in the middle of a value")
+}
+
+func TestDecodeChecksGrammar(t *testing.T) {
+	o := newBare()
+	f := func(text, want string) {
+		t.Helper()
+		checkText(t, o, text, want)
+	}
 	// Commas and colons.
 	f(`{"a":1,}`, `bad_json: unexpected "}" at byte 7`)
 	f(`{,}`, `bad_json: unexpected "," at byte 1`)

@@ -2,7 +2,6 @@ package decode
 
 import (
 	"encoding/hex"
-	"math"
 	"strconv"
 	"strings"
 	"testing"
@@ -380,22 +379,3 @@ func TestDateIsContinuous(t *testing.T) {
 }
 
 func pad(n int) string { return strconv.Itoa(100 + n)[1:] }
-
-// Doubles of up to 15 digits take a short way; it must give what the long one does.
-func TestShortDouble(t *testing.T) {
-	for _, text := range []string{"0.1", "123456.789", "-0.000001", "999999999999999", "0.9999999999999", "-1"} {
-		want, err := strconv.ParseFloat(text, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, ok := short([]byte(text))
-		if !ok || math.Float64bits(got) != math.Float64bits(want) {
-			t.Errorf("%s: %v %v, want %v", text, got, ok, want)
-		}
-	}
-	for _, text := range []string{"1e5", "1234567890123456", "0.12345678901234567"} {
-		if v, ok := short([]byte(text)); ok {
-			t.Errorf("%s has the short way: %v", text, v)
-		}
-	}
-}

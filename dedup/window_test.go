@@ -233,6 +233,15 @@ func TestTableGrowsForOpenRanges(t *testing.T) {
 	if got := w.table.memory(); got != size {
 		t.Errorf("%d bytes with nothing open, want %d", got, size)
 	}
+	again := window(t, o)
+	for i := range int64(10_000) {
+		if err := again.Restore(ID{byte(i), byte(i >> 8)}, i, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := again.table.memory(); got != size {
+		t.Errorf("%d bytes when restored, want %d", got, size)
+	}
 	m := w.Mark()
 	for i := range int64(1000) {
 		keep(t, w, ID{byte(i), byte(i >> 8), 1}, 10_000+i, 0)

@@ -55,8 +55,8 @@ func (s *screen) show(line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.terminal != nil {
-		if width, _, err := term.GetSize(int(s.terminal.Fd())); err == nil && len(line) >= width {
-			line = line[:max(width-1, 0)]
+		if width, _, err := term.GetSize(int(s.terminal.Fd())); err == nil && width > 0 && len(line) >= width {
+			line = line[:width-1]
 		}
 	}
 	s.line = line

@@ -142,11 +142,10 @@ func (c *check) mark(key string) {
 
 func (c *check) progress() {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.done++
-	done, total := c.done, int64(len(c.files))
-	c.mu.Unlock()
 	if c.Progress != nil {
-		c.Progress(done, max(done, total))
+		c.Progress(c.done, max(c.done, int64(len(c.files))))
 	}
 }
 

@@ -26,7 +26,7 @@ type Options struct {
 	// ID is a column that no two rows may share a value of, nulls aside. It
 	// implies Deep.
 	ID string
-	// Progress is called after each file, from several goroutines.
+	// Progress is called after each file, one call at a time.
 	Progress func(done, total int64)
 }
 

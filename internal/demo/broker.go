@@ -40,7 +40,7 @@ func createTopic(ctx context.Context, cl *kgo.Client, topic string) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("create topic %s: %w", topic, err)
+		return fmt.Errorf("create topic %s: %w: check the addresses of the brokers, and that this user may create topics", topic, err)
 	}
 	return nil
 }

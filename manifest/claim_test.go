@@ -282,3 +282,54 @@ func TestClaimEndsWithItsContext(t *testing.T) {
 		}
 	})
 }
+
+// Two claims of one epoch cannot be, but for a head that was put back from a
+// backup and claimed once more: the owner tells them apart.
+func TestOwnerTellsClaimsApart(t *testing.T) {
+	s := empty()
+	l := claim(t, s)
+	h := read(t, s)
+	h.Version, h.Owner.ID = 2, "another"
+	putHead(t, s, h)
+	if err := l.Plan(t.Context(), *planOf(filled(100, 110))); !errors.Is(err, ErrFenced) {
+		t.Errorf("got %v, want ErrFenced", err)
+	}
+}
+
+// The request of a claim that was given up arrives late: before the next try it
+// is the claim, after it it is refused. Either way there is one claim more.
+func TestLateClaim(t *testing.T) {
+	for _, before := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			s := empty()
+			claim(t, s)
+			var arrive func() error
+			puts := 0
+			slow := fault.Wrap(s, func(_ context.Context, c fault.Call) fault.Action {
+				if c.Op != fault.Put {
+					return fault.Action{}
+				}
+				switch puts++; {
+				case puts == 1:
+					return fault.Action{Late: func(a func() error) { arrive = a }}
+				case before:
+					return fault.Action{Before: func(context.Context) error { return arrive() }}
+				}
+				return fault.Action{}
+			})
+			l, err := Claim(t.Context(), slow, claimant())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !before {
+				if err := arrive(); !errors.Is(err, store.ErrConflict) {
+					t.Errorf("the late request got %v, want ErrConflict", err)
+				}
+			}
+			if h := read(t, s); h.Epoch != 2 || h.Owner != l.Head().Owner {
+				t.Errorf("late before the next try %v: epoch %d of %s, want 2 of %s", before, h.Epoch, h.Owner.ID, l.Head().Owner.ID)
+			}
+			commit(t, l, filled(100, 110))
+		})
+	}
+}

@@ -107,8 +107,11 @@ func (b *Batch) At(i int) Record {
 }
 
 func (b *Batch) slice(at, n int32) []byte {
-	if n < 0 {
+	switch {
+	case n < 0:
 		return nil
+	case n == 0:
+		return []byte{} // not a slice of the arena, which may be nil
 	}
 	return b.arena[at : at+n : at+n]
 }

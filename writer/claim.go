@@ -33,7 +33,7 @@ func (s *session) claim(ctx context.Context, k *kept) error {
 // prepare makes what the session needs once it has the claim.
 func (s *session) prepare(ctx context.Context) error {
 	h := s.log.Head()
-	s.epoch = h.LeaderEpoch
+	s.place, s.epoch = h.Partition, h.LeaderEpoch
 	s.stats.claimed(h)
 	s.Config.Log.Info("claimed", "epoch", h.Epoch, "next", h.Next, "pending", h.Pending != nil)
 	schema, err := s.storedSchema(ctx)

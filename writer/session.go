@@ -22,7 +22,8 @@ type session struct {
 	writers *Writers
 	budget  *Budget
 	holder  *holder
-	log     *manifest.Log
+	log     *manifest.Log // of the goroutine that commits
+	place   manifest.Partition
 	schema  int // version of the stored schema
 	encoder Encoder
 	reader  reader
@@ -217,7 +218,7 @@ func (s *session) cut(ctx context.Context, cuts chan<- *unit) error {
 // newUnit returns a range that is cut but not laid out.
 func (s *session) newUnit(r manifest.Range, batches []*record.Batch, attempt int, lost int64) *unit {
 	u := &unit{leaderEpoch: -1, job: manifest.Job{
-		Table: s.Table, Partition: s.log.Head().Partition, Range: r,
+		Table: s.Table, Partition: s.place, Range: r,
 		Attempt: attempt, Schema: s.schema, Batches: batches, Lost: lost,
 	}}
 	for _, b := range batches {

@@ -13,7 +13,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/lakeweir/lakeweir/internal/columnar"
 	"github.com/lakeweir/lakeweir/internal/source"
 	"github.com/lakeweir/lakeweir/manifest"
 	"github.com/lakeweir/lakeweir/store"
@@ -130,9 +129,8 @@ func (s *sink) write(ctx context.Context, p *source.Partition) error {
 	fence := func() { s.say(report{Kind: fenced, Partition: p.ID()}) }
 	err := s.writers.Run(ctx, writer.Config{
 		Store: s.root, Table: s.Topic, Partition: p.ID(), Source: p, Schema: s.schema,
-		Limits:     writer.Limits{MaxRows: s.Rows, MaxAge: s.Age},
-		NewEncoder: func(sc manifest.Schema) (writer.Encoder, error) { return columnar.NewEncoder(sc, columnar.Options{}) },
-		Once:       s.Once, Host: s.Name, Software: "lakeweir demo",
+		Limits: writer.Limits{MaxRows: s.Rows, MaxAge: s.Age},
+		Once:   s.Once, Host: s.Name, Software: "lakeweir demo",
 		Log: s.log.With("sink", s.Name, "partition", p.ID()),
 		Published: func(ctx context.Context, next int64) error {
 			s.say(report{Kind: published, Partition: p.ID(), Next: next})

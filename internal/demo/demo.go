@@ -86,8 +86,8 @@ func (c Config) perform(ctx context.Context, o order, place Place, cl *kgo.Clien
 		ears:     make(chan heard), result: r,
 	}
 	stage.say("%d events to topic %s, sinks write to %s (seed %d)", c.Records, o.Topic, place.URI, c.Seed)
-	if !canStop {
-		r.Notes = append(r.Notes, "this system cannot stop a process for a while: no sink was stopped across a takeover")
+	if !contends {
+		r.Notes = append(r.Notes, "this system cannot stop a process for a while, nor share a directory among processes: sinks ran one at a time")
 	}
 	err := s.play(ctx, all)
 	stage.close()

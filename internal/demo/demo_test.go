@@ -66,7 +66,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("nobody was killed %s", step)
 		}
 	}
-	if r.Kills != kills || canStop && (r.Pauses == 0 || r.Fences < Partitions) || !canStop && len(r.Notes) == 0 {
+	if r.Kills != kills || contends && (r.Pauses == 0 || r.Fences < Partitions) || !contends && len(r.Notes) == 0 {
 		t.Errorf("%d kills, %d stopped, %d fences, notes %q", r.Kills, r.Pauses, r.Fences, r.Notes)
 	}
 	if files, err := filepath.Glob(filepath.Join(root, table, "data", "*.parquet")); err != nil || len(files) == 0 {

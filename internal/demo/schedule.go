@@ -38,13 +38,13 @@ func incidents(seed uint64, records, kills int) []incident {
 	rnd := rand.New(rand.NewPCG(seed, 2))
 	var all []incident
 	for i := range kills {
-		in := incident{step: Anytime, overlap: i%3 == 1}
+		in := incident{step: Anytime, overlap: contends && i%3 == 1}
 		if i < len(named) || i%2 == 0 {
 			in.step = named[i%len(named)]
 		}
 		all = append(all, in)
 	}
-	if canStop {
+	if contends {
 		for range 1 + kills/6 {
 			all = append(all, incident{step: Writing, pause: true})
 		}

@@ -39,7 +39,7 @@ func TestIncidentsCover(t *testing.T) {
 				t.Errorf("seed %d: nobody is killed %s", seed, step)
 			}
 		}
-		if overlaps == 0 || canStop && pauses == 0 {
+		if contends != (overlaps > 0) || contends != (pauses > 0) {
 			t.Errorf("seed %d: %d overlaps, %d pauses", seed, overlaps, pauses)
 		}
 	}

@@ -7,8 +7,9 @@ import (
 	"os"
 )
 
-// canStop says whether a process can be stopped for a while and woken again.
-const canStop = false
+// contends says whether sinks can be set against each other here: two processes
+// may share a directory store, and one can be stopped for a while and woken.
+const contends = false
 
 func stop(*os.Process) error { return errors.ErrUnsupported }
 

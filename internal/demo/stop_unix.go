@@ -7,8 +7,9 @@ import (
 	"syscall"
 )
 
-// canStop says whether a process can be stopped for a while and woken again.
-const canStop = true
+// contends says whether sinks can be set against each other here: two processes
+// may share a directory store, and one can be stopped for a while and woken.
+const contends = true
 
 // stop stops every thread of a process (SIGSTOP).
 func stop(p *os.Process) error { return p.Signal(syscall.SIGSTOP) }

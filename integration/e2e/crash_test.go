@@ -131,8 +131,10 @@ func newKiller(t *testing.T) *killer {
 	}
 	k := &killer{}
 	proxy := &httputil.ReverseProxy{
-		// The host stays as it is: the signature of a request covers it.
-		Director:       func(r *http.Request) { r.URL.Scheme, r.URL.Host = target.Scheme, target.Host },
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(target)
+			r.Out.Host = r.In.Host // the signature of a request covers it
+		},
 		ModifyResponse: k.answered,
 	}
 	k.server = httptest.NewServer(proxy)

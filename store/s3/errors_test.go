@@ -51,8 +51,8 @@ func TestRefused(t *testing.T) {
 	f(http.StatusForbidden, "InvalidAccessKeyId", "check the credentials")
 	f(http.StatusForbidden, "SignatureDoesNotMatch", "the secret key is wrong")
 	f(http.StatusForbidden, "RequestTimeTooSkewed", "clock")
-	f(http.StatusBadRequest, "AuthorizationHeaderMalformed", "set region")
-	f(http.StatusMovedPermanently, "PermanentRedirect", "set region")
+	f(http.StatusBadRequest, "AuthorizationHeaderMalformed", "set s3.region")
+	f(http.StatusMovedPermanently, "PermanentRedirect", "set s3.region")
 }
 
 // A store without the header says which.
@@ -91,7 +91,7 @@ func TestUnreachable(t *testing.T) {
 	l.Close()
 	s := open(t, &fakes3.Server{}, func(c *s3.Config) { c.Endpoint = "http://" + l.Addr().String() })
 	_, err = s.Put(t.Context(), "k", nil, store.IfMatch("e"))
-	oneLine(t, err, l.Addr().String(), "cannot reach it", "check endpoint")
+	oneLine(t, err, l.Addr().String(), "cannot reach it", "check its address")
 }
 
 // A store that does not answer in time.
@@ -132,7 +132,7 @@ func TestTLS(t *testing.T) {
 	if err := try(func(c *s3.Config) { c.SkipVerify = true }); err != nil {
 		t.Error(err)
 	}
-	oneLine(t, try(func(*s3.Config) {}), "not trusted", "tls.ca_file")
+	oneLine(t, try(func(*s3.Config) {}), "not trusted", "s3.ca")
 }
 
 // Mistakes of the configuration.

@@ -115,7 +115,7 @@ func New(ctx context.Context, c Config) (*Store, error) {
 	})
 	o := client.Options()
 	if o.Region == "" {
-		return nil, fmt.Errorf("open s3 store: the region of bucket %s is not known: set region, or AWS_REGION", c.Bucket)
+		return nil, fmt.Errorf("open s3 store: the region of bucket %s is not known: set s3.region, or AWS_REGION", c.Bucket)
 	}
 	place.Endpoint = aws.ToString(o.BaseEndpoint)
 	return &Store{client: client, place: place, timeout: c.Timeout}, nil

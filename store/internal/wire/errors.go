@@ -109,7 +109,7 @@ func advice(f Failure) string {
 	case "RequestTimeTooSkewed":
 		return "the clock of this machine is wrong: set it"
 	case "AuthorizationHeaderMalformed", "PermanentRedirect", "IllegalLocationConstraintException":
-		return "the bucket is in another region: set region"
+		return "the bucket is in another region: set s3.region"
 	case "BadDigest", "XAmzContentChecksumMismatch", "InvalidDigest", "XAmzContentSHA256Mismatch":
 		return "the body was damaged on its way: look for a faulty proxy or memory"
 	case "InvalidBucketName":
@@ -119,7 +119,7 @@ func advice(f Failure) string {
 	case f.Status == http.StatusForbidden || f.Status == http.StatusUnauthorized:
 		return "access is denied: check the credentials and the policy (GetObject, PutObject, ListBucket, DeleteObject on the bucket and prefix)"
 	case f.Status >= 300 && f.Status < 400:
-		return "the bucket is elsewhere: check endpoint and region"
+		return "the bucket is elsewhere: check s3.endpoint and s3.region"
 	case f.Status == http.StatusRequestEntityTooLarge:
 		return "a smaller batch.max_bytes makes smaller objects"
 	case f.Status == http.StatusTooManyRequests || f.Status >= 500:
@@ -156,13 +156,13 @@ func network(err error) error {
 	var record tls.RecordHeaderError
 	switch {
 	case errors.As(err, &cert):
-		return fmt.Errorf("its certificate is not trusted: %s: set tls.ca_file", oneLine(cert.Err.Error()))
+		return fmt.Errorf("its certificate is not trusted: %s: set s3.ca", oneLine(cert.Err.Error()))
 	case errors.As(err, &record):
 		return errors.New("it does not speak TLS: is the endpoint http://?")
 	case errors.As(err, &dns):
-		return fmt.Errorf("cannot find the host %s: check endpoint and region", dns.Name)
+		return fmt.Errorf("cannot find the host %s: check the address of the store", dns.Name)
 	case errors.As(err, &dial) && dial.Op == "dial":
-		return fmt.Errorf("cannot reach it: %s: check endpoint, and that the store runs", oneLine(dial.Err.Error()))
+		return fmt.Errorf("cannot reach it: %s: check its address, and that the store runs", oneLine(dial.Err.Error()))
 	}
 	return fmt.Errorf("no whole answer: %s", oneLine(innermost(err)))
 }

@@ -93,7 +93,7 @@ func TestAdvice(t *testing.T) {
 	f(403, "SignatureDoesNotMatch", "the secret key is wrong")
 	f(403, "RequestTimeTooSkewed", "clock")
 	f(400, "BadDigest", "damaged")
-	f(301, "", "check endpoint and region")
+	f(301, "", "check s3.endpoint and s3.region")
 	f(413, "EntityTooLarge", "batch.max_bytes")
 	f(429, "", "busy")
 	f(503, "SlowDown", "busy")

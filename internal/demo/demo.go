@@ -44,7 +44,7 @@ const (
 )
 
 // ErrUsage is a Config that makes no sense.
-var ErrUsage = errors.New("not a demo")
+var ErrUsage = errors.New("cannot show that")
 
 // Run runs the show. Its report is whole if the error is nil; Report.Err then
 // says whether what was shown is as promised.

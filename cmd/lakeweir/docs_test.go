@@ -5,6 +5,8 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -205,4 +207,62 @@ func cell(t *testing.T, out manifest.Encoded, f manifest.File, column string) st
 		}
 	}
 	return text
+}
+
+// ARCHITECTURE.md names every package with what it imports of ours, and every
+// source file; and none that is not there.
+func TestArchitecture(t *testing.T) {
+	text, err := os.ReadFile("../../ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed, files := map[string]string{}, map[string]bool{}
+	folder := ""
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		if cells := strings.Split(strings.Trim(line, "|"), " | "); strings.HasPrefix(line, "| `") && len(cells) == 2 {
+			listed[code(cells[0])] = strings.TrimSpace(cells[1])
+		}
+		if name, ok := strings.CutPrefix(line, "### "); ok {
+			folder = name
+		}
+		if name, _, ok := strings.Cut(strings.TrimPrefix(line, "- `"), ".go`: "); ok {
+			files[folder+"/"+name+".go"] = true
+		}
+	}
+	for dir, paths := range imports(t) {
+		if got, want := listed[dir], ours(paths); got != want {
+			t.Errorf("package %s imports %s, ARCHITECTURE.md says %q", dir, want, got)
+		}
+		found, err := filepath.Glob("../../" + dir + "/*.go")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range found {
+			name := dir + "/" + filepath.Base(path)
+			if !files[name] && !strings.HasSuffix(name, "_test.go") {
+				t.Errorf("ARCHITECTURE.md does not name %s", name)
+			}
+		}
+	}
+	for name := range files {
+		if _, err := os.Stat("../../" + name); err != nil {
+			t.Errorf("ARCHITECTURE.md names %s: %v", name, err)
+		}
+	}
+}
+
+// ours returns the packages of this module among imports, as the page has them.
+func ours(paths []string) string {
+	var names []string
+	for _, p := range paths {
+		if name, ok := strings.CutPrefix(p, module); ok {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	if names = slices.Compact(names); len(names) == 0 {
+		return "-"
+	}
+	return strings.Join(names, ", ")
 }

@@ -312,7 +312,7 @@ func TestLateClaim(t *testing.T) {
 				switch puts++; {
 				case puts == 1:
 					return fault.Action{Late: func(a func() error) { arrive = a }}
-				case before:
+				case puts == 2 && before:
 					return fault.Action{Before: func(context.Context) error { return arrive() }}
 				}
 				return fault.Action{}

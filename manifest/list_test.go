@@ -11,6 +11,7 @@ import (
 )
 
 // A list is what its reference says, or damage.
+// Long: a case a line.
 func TestListDamage(t *testing.T) {
 	h, lists := sealedHead(t, 64*64)
 	leaf, top := lists[0], lists[64]

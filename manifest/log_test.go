@@ -80,6 +80,7 @@ func TestPlans(t *testing.T) {
 	f("key of the first attempt forgotten", false, &second, third)
 }
 
+// Long: a case a line.
 func TestPublishes(t *testing.T) {
 	r := filled(100, 110)
 	first := *planOf(r)

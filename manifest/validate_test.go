@@ -7,6 +7,7 @@ import (
 )
 
 // Every kind of contradiction in a head is found.
+// Long: a case a line.
 func TestHeadDamage(t *testing.T) {
 	if err := full().Validate(); err != nil {
 		t.Fatal(err)

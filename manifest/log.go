@@ -81,10 +81,15 @@ func (l *Log) Publish(ctx context.Context, r RangeRecord, rider *Plan) error {
 }
 
 // Resume goes on with a claim after a break in which others may have claimed
-// the partition: it returns ErrFenced if one has.
+// the partition: it returns ErrFenced if one has. It adds 1 to the version, so
+// that a change which was given up before the break, and is still on its way,
+// cannot arrive after it: the plans that follow may be others.
 func (l *Log) Resume(ctx context.Context) error {
 	var pause backoff.Pause
-	return l.settle(ctx, &pause)
+	if err := l.settle(ctx, &pause); err != nil {
+		return err
+	}
+	return l.change(ctx, func(h Head) (Head, error) { return h, nil })
 }
 
 // errDone says that the head already is as a change would make it.

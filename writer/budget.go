@@ -15,15 +15,18 @@ type Budget struct {
 	limit   int64
 	used    int64
 	leaving int64 // part of used that is cut and on its way to the store
+	held    int64 // part of used that nothing frees before more is read
 	waiting int64 // bytes that callers of Acquire wait for
 	freed   chan struct{}
 	holders map[*holder]struct{}
 }
 
-// holder is an open batch that can be cut to free memory.
+// holder is an open batch that can be cut to free memory, or one that is kept
+// and can be given up.
 type holder struct {
 	open int64         // bytes in the open batch; guarded by Budget.mu
 	cut  chan struct{} // asks for a cut; room for one
+	give func()        // gives up what is kept; nil for an open batch
 }
 
 // NewBudget returns a Budget of limit bytes; 0 is no bound.
@@ -32,11 +35,12 @@ func NewBudget(limit int64) *Budget {
 }
 
 // Acquire charges n bytes, and waits until they are free. More than the whole
-// limit is granted when nothing else is charged: one record may be that large.
+// limit is granted when nothing is charged that could become free: one record
+// may be that large, or the pending ranges of a run that had more memory.
 func (b *Budget) Acquire(ctx context.Context, n int64) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for b.limit > 0 && b.used > 0 && b.used+n > b.limit {
+	for b.limit > 0 && b.used > b.held && b.used+n > b.limit {
 		freed := b.freed
 		b.waiting += n
 		b.relieve()
@@ -71,6 +75,11 @@ func (b *Budget) Release(n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.used -= n
+	b.wake()
+}
+
+// wake lets those who wait in Acquire look again.
+func (b *Budget) wake() {
 	close(b.freed)
 	b.freed = make(chan struct{})
 }
@@ -97,6 +106,11 @@ func (b *Budget) relieve() {
 	if largest == nil || largest.open == 0 {
 		return
 	}
+	if largest.give != nil {
+		delete(b.holders, largest)
+		go largest.give()
+		return
+	}
 	select {
 	case largest.cut <- struct{}{}:
 	default:
@@ -109,6 +123,16 @@ func (b *Budget) join() *holder {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.holders[h] = struct{}{}
+	return h
+}
+
+// joinKept adds n bytes that give gives up.
+func (b *Budget) joinKept(n int64, give func()) *holder {
+	h := &holder{open: n, give: give}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.holders[h] = struct{}{}
+	b.relieve()
 	return h
 }
 
@@ -145,6 +169,15 @@ func (b *Budget) stayed(n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.leaving -= n
+}
+
+// hold says that n bytes wait for more to be read: they belong to a pending
+// range that is not whole yet. A negative n ends that.
+func (b *Budget) hold(n int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.held += n
+	b.wake()
 }
 
 // landed releases n bytes that had left.

@@ -33,7 +33,7 @@ func (s *session) claim(ctx context.Context, k *kept) error {
 // prepare makes what the session needs once it has the claim.
 func (s *session) prepare(ctx context.Context) error {
 	h := s.log.Head()
-	s.place, s.epoch = h.Partition, h.LeaderEpoch
+	s.place = h.Partition
 	s.stats.claimed(h)
 	s.Config.Log.Info("claimed", "epoch", h.Epoch, "next", h.Next, "pending", h.Pending != nil)
 	schema, err := s.storedSchema(ctx)
@@ -198,7 +198,7 @@ func (s *session) explain(ctx context.Context, readErr error) error {
 // sameEpoch asks, when a new leader epoch begins, whether the one before it
 // reached as far as was read: else records were truncated that are in memory.
 func (s *session) sameEpoch(ctx context.Context, b *record.Batch) error {
-	if b.LeaderEpoch <= s.epoch || b.Len() == 0 {
+	if b.LeaderEpoch <= s.epoch {
 		return nil
 	}
 	old := s.epoch

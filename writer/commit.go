@@ -122,7 +122,12 @@ func (s *session) sameLog(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if want := s.log.Head().Identity; id != want && want.Topic != (record.TopicID{}) {
+	none := record.TopicID{}
+	want := s.log.Head().Identity
+	if want.Topic == none || id.Topic == none { // brokers that do not tell, as at a claim
+		id.Topic = want.Topic
+	}
+	if id != want {
 		return fmt.Errorf("%w: the topic or the cluster is not the one that was claimed (%s %x, now %s %x)", errAgain, want.Cluster, want.Topic, id.Cluster, id.Topic)
 	}
 	return nil

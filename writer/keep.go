@@ -15,12 +15,14 @@ import (
 type kept struct {
 	log     *manifest.Log
 	batches []*record.Batch
+	since   time.Time // when the first of them came
+	holder  *holder
 	expiry  *time.Timer
 }
 
 // keep holds on to what s leaves.
 func (w *Writers) keep(s *session) {
-	k := &kept{log: s.log, batches: s.unpublished()}
+	k := &kept{log: s.log, since: s.oldest(), batches: s.unpublished()}
 	at := place{s.Table, s.Partition}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -29,14 +31,25 @@ func (w *Writers) keep(s *session) {
 		return
 	}
 	w.kept[at] = k
-	k.expiry = time.AfterFunc(keepFor, func() {
+	give := func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if w.kept[at] == k {
 			delete(w.kept, at)
+			w.budget.leave(k.holder)
 			w.drop(k)
 		}
-	})
+	}
+	k.expiry = time.AfterFunc(keepFor, give)
+	k.holder = w.budget.joinKept(k.size(), give)
+}
+
+// size returns the memory that k takes.
+func (k *kept) size() (n int64) {
+	for _, b := range k.batches {
+		n += b.Size()
+	}
+	return n
 }
 
 // takeKept returns what an earlier session of the partition left, or nil.
@@ -47,6 +60,7 @@ func (w *Writers) takeKept(c Config) *kept {
 	k := w.kept[at]
 	if k != nil {
 		k.expiry.Stop()
+		w.budget.leave(k.holder)
 		delete(w.kept, at)
 	}
 	return k
@@ -54,9 +68,7 @@ func (w *Writers) takeKept(c Config) *kept {
 
 // drop releases the memory of what was kept.
 func (w *Writers) drop(k *kept) {
-	for _, b := range k.batches {
-		w.budget.Release(b.Size())
-	}
+	w.budget.Release(k.size())
 }
 
 // resume goes on with a claim that was kept, if it still holds. It returns
@@ -75,6 +87,13 @@ func (s *session) resume(ctx context.Context, k *kept) (bool, error) {
 	for len(k.batches) > 0 && k.batches[0].Start < next { // a publish whose answer had not come
 		s.budget.Release(k.batches[0].Size())
 		k.batches = k.batches[1:]
+	}
+	if len(k.batches) > 0 && k.batches[0].Start != next { // what the log lost before it is to be counted
+		s.writers.drop(k)
+		k.batches = nil
+	}
+	if len(k.batches) > 0 {
+		s.since = k.since
 	}
 	s.log, s.reader.back = k.log, k.batches
 	return true, nil

@@ -1,6 +1,8 @@
 package writer
 
 import (
+	"time"
+
 	"github.com/lakeweir/lakeweir/manifest"
 	"github.com/lakeweir/lakeweir/record"
 )
@@ -8,6 +10,7 @@ import (
 // open is a batch that is being collected.
 type open struct {
 	start   int64
+	since   time.Time // when the first of it came
 	batches []*record.Batch
 	rows    int64
 	bytes   int64 // of keys, values and headers

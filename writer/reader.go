@@ -42,8 +42,11 @@ func (r *reader) unread(b *record.Batch) {
 	r.back = append([]*record.Batch{b}, r.back...)
 }
 
-// exactly reads the records of a range. The log must reach to its end.
-func (r *reader) exactly(ctx context.Context, want manifest.Range) (batches []*record.Batch, err error) {
+// exactly reads the records of a range. The log must reach to its end. What was
+// read is held until the range is whole.
+func (r *reader) exactly(ctx context.Context, want manifest.Range, budget *Budget) (batches []*record.Batch, err error) {
+	var held int64
+	defer func() { budget.hold(-held) }()
 	for at := want.Start; at < want.Next; {
 		b, err := r.next(ctx)
 		if err != nil {
@@ -58,6 +61,8 @@ func (r *reader) exactly(ctx context.Context, want manifest.Range) (batches []*r
 			r.unread(rest)
 		}
 		batches, at = append(batches, b), b.Next
+		held += b.Size()
+		budget.hold(b.Size())
 	}
 	return batches, nil
 }

@@ -25,8 +25,12 @@ func (s *session) recover(ctx context.Context) error {
 		return err
 	}
 	lost := max(min(start, p.Next)-p.Start, 0)
-	if len(s.reader.back) > 0 {
-		lost = 0 // what was read before is still in memory
+	if n := len(s.reader.back); n > 0 {
+		if s.reader.back[n-1].Next < min(start, p.Next) {
+			s.abandon() // the log lost what follows it, and the range is one
+		} else {
+			lost = 0 // what was read before is still in memory
+		}
 	}
 	if lost > 0 {
 		adopted, err := s.adopt(ctx, *p)
@@ -54,7 +58,7 @@ func (s *session) readAgain(ctx context.Context, p manifest.Plan, lost int64) (*
 			return nil, err
 		}
 		var err error
-		if batches, err = s.reader.exactly(ctx, r); err != nil {
+		if batches, err = s.reader.exactly(ctx, r, s.budget); err != nil {
 			return nil, err
 		}
 	}

@@ -31,6 +31,7 @@ type session struct {
 	epoch   int32 // leader epoch of the last batch read
 	open    open
 	rest    []*record.Batch // read, and not collected when collect failed
+	since   time.Time       // when the first came of what an earlier session left
 	behind  atomic.Int64    // batches that are cut and not yet at commit
 	stats   counters
 
@@ -41,6 +42,7 @@ type session struct {
 // unit is a range on its way from the cut to its publication.
 type unit struct {
 	job         manifest.Job
+	since       time.Time // when the first of it came; zero for a pending range
 	leaderEpoch int32
 	encoded     manifest.Encoded
 	superseded  []string // keys of earlier attempts
@@ -76,11 +78,11 @@ func (s *session) work(ctx context.Context) error {
 	if err := s.skipLost(ctx); err != nil {
 		return err
 	}
-	next := s.log.Head().Next
-	if err := s.reader.seek(ctx, next); err != nil {
+	h := s.log.Head()
+	if err := s.reader.seek(ctx, h.Next); err != nil {
 		return err
 	}
-	s.open = open{start: next}
+	s.epoch, s.open = h.LeaderEpoch, open{start: h.Next}
 	return s.pipeline(ctx)
 }
 
@@ -176,7 +178,7 @@ func (s *session) gather(ctx context.Context, b *record.Batch, age *time.Timer, 
 	s.stats.read(b)
 	for rest := b; rest != nil; {
 		if len(s.open.batches) == 0 {
-			age.Reset(s.Limits.MaxAge)
+			s.begin(age)
 		}
 		before := s.open.size
 		var full bool
@@ -195,13 +197,37 @@ func (s *session) gather(ctx context.Context, b *record.Batch, age *time.Timer, 
 	return nil
 }
 
+// begin starts the age of the open batch. That of what an earlier session left
+// goes on: rebalances more often than MaxAge would keep it back for ever.
+func (s *session) begin(age *time.Timer) {
+	s.open.since = time.Now()
+	if !s.since.IsZero() {
+		s.open.since, s.since = s.since, time.Time{}
+	}
+	age.Reset(s.Limits.MaxAge - time.Since(s.open.since))
+}
+
+// oldest returns when the first came of what is not published; zero when that
+// is not known, as of a pending range.
+func (s *session) oldest() time.Time {
+	switch {
+	case len(s.units) > 0:
+		return s.units[0].since
+	case len(s.open.batches) > 0:
+		return s.open.since
+	}
+	return s.since
+}
+
 // cut ends the open batch and sends it on. An empty one is not cut.
 func (s *session) cut(ctx context.Context, cuts chan<- *unit) error {
 	if len(s.open.batches) == 0 {
 		return nil
 	}
+	since := s.open.since
 	r, batches := s.open.take()
 	u := s.newUnit(r, batches, 0, 0)
+	u.since = since
 	s.budget.left(s.holder)
 	s.behind.Add(1)
 	s.mu.Lock()
@@ -275,5 +301,5 @@ func (s *session) abandon() {
 	for _, b := range s.unpublished() {
 		s.budget.Release(b.Size())
 	}
-	s.open, s.rest, s.reader.back = open{}, nil, nil
+	s.open, s.rest, s.reader.back, s.since = open{}, nil, nil, time.Time{}
 }

@@ -51,7 +51,7 @@ func New(b *Budget) *Writers {
 
 // parquetEncoder is the default of Config.NewEncoder.
 func parquetEncoder(s manifest.Schema) (Encoder, error) {
-	return columnar.NewEncoder(s, columnar.Options{})
+	return columnar.NewEncoder(s)
 }
 
 // Drain asks every writer to cut what it has, publish it and end. Writers that

@@ -162,7 +162,7 @@ func stored(t *testing.T, declared, value string) string {
 	if err != nil {
 		t.Fatalf("%s: %v", declared, err)
 	}
-	e, err := columnar.NewEncoder(schema, columnar.Options{})
+	e, err := columnar.NewEncoder(schema)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,7 @@ func newLake(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	encoder, err := columnar.NewEncoder(schema, columnar.Options{})
+	encoder, err := columnar.NewEncoder(schema)
 	if err != nil {
 		t.Fatal(err)
 	}

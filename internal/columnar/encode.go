@@ -21,42 +21,20 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"runtime"
 
 	"github.com/lakeweir/lakeweir/internal/decode"
 	"github.com/lakeweir/lakeweir/manifest"
 	"github.com/lakeweir/lakeweir/record"
 )
 
-// Slots bounds how many files are encoded at once: each takes a core, and
-// memory for one open row group.
-type Slots chan struct{}
-
-// NewSlots returns n slots, or one for each core that Go may use when n is 0.
-func NewSlots(n int) Slots {
-	if n <= 0 {
-		n = runtime.GOMAXPROCS(0)
-	}
-	return make(Slots, n)
-}
-
-// processSlots are those of every Encoder that is given none.
-var processSlots = NewSlots(0)
-
-// Options are the options of an Encoder.
-type Options struct {
-	Slots Slots // shared with other encoders; nil is one for each core, shared by all of the process
-}
-
 // Encoder lays out ranges by one schema. It may be used by several goroutines
 // at once.
 type Encoder struct {
 	data, dead *layout
-	slots      Slots
 }
 
 // NewEncoder returns an Encoder of a schema. The error is that of the schema.
-func NewEncoder(s manifest.Schema, o Options) (*Encoder, error) {
+func NewEncoder(s manifest.Schema) (*Encoder, error) {
 	if err := s.Validate(); err != nil {
 		return nil, fmt.Errorf("make encoder: %w", err)
 	}
@@ -68,25 +46,16 @@ func NewEncoder(s manifest.Schema, o Options) (*Encoder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make encoder: %w", err)
 	}
-	if o.Slots == nil {
-		o.Slots = processSlots
-	}
-	return &Encoder{data: data, dead: dead, slots: o.Slots}, nil
+	return &Encoder{data: data, dead: dead}, nil
 }
 
-// Encode lays out the records of a job. It waits for a slot. The error is that
-// of the context, or tells of a job that contradicts itself, or of a defect;
-// records that do not fit are no error.
+// Encode lays out the records of a job on the core of the caller, who bounds how
+// many run at once. The error is that of the context, or tells of a job that
+// contradicts itself, or of a defect; records that do not fit are no error.
 func (e *Encoder) Encode(ctx context.Context, job manifest.Job) (out manifest.Encoded, err error) {
 	if err := e.check(job); err != nil {
 		return manifest.Encoded{}, fmt.Errorf("encode %s: %w", title(job), err)
 	}
-	select {
-	case e.slots <- struct{}{}:
-	case <-ctx.Done():
-		return manifest.Encoded{}, fmt.Errorf("encode %s: %w", title(job), context.Cause(ctx))
-	}
-	defer func() { <-e.slots }()
 	// The library panics on some defects. That is to fail one range, not the
 	// process and all partitions with it.
 	defer func() {

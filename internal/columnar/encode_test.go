@@ -40,7 +40,7 @@ func mustSchema(t testing.TB, d manifest.Declared) manifest.Schema {
 
 func mustEncoder(t testing.TB, s manifest.Schema) *columnar.Encoder {
 	t.Helper()
-	e, err := columnar.NewEncoder(s, columnar.Options{})
+	e, err := columnar.NewEncoder(s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestEncodeErrors(t *testing.T) {
 	f(func(j *manifest.Job) { j.Lost = 3 }, "3 positions are lost of 2")
 	f(func(j *manifest.Job) { j.Lost = 1 }, "more than the range has")
 	f(func(j *manifest.Job) { j.Batches = append(j.Batches, j.Batches[0]) }, "offset 10 is not in what is left")
-	if _, err := columnar.NewEncoder(manifest.Schema{}, columnar.Options{}); err == nil {
+	if _, err := columnar.NewEncoder(manifest.Schema{}); err == nil {
 		t.Error("an invalid schema has an encoder")
 	}
 }
@@ -146,27 +146,15 @@ func TestEncodeNothing(t *testing.T) {
 	}
 }
 
-// Encoders of a process share slots: one that waits gives up with its context.
-func TestSlots(t *testing.T) {
-	slots := columnar.NewSlots(1)
-	e, err := columnar.NewEncoder(mustSchema(t, manifest.Declared{}), columnar.Options{Slots: slots})
+// An encoder gives up with its context.
+func TestEncodeEndsWithItsContext(t *testing.T) {
+	e, err := columnar.NewEncoder(mustSchema(t, manifest.Declared{}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	slots <- struct{}{} // another encoder is at work
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("stopped by test"))
 	if _, err := e.Encode(ctx, quakeJob(t)); err == nil || !strings.Contains(err.Error(), "stopped by test") {
 		t.Errorf("error %v", err)
-	}
-	<-slots
-	if _, err := e.Encode(ctx, quakeJob(t)); err == nil {
-		t.Error("encoded although the context had ended")
-	}
-	if len(slots) != 0 {
-		t.Error("a slot was not given back")
-	}
-	if _, err := e.Encode(t.Context(), quakeJob(t)); err != nil {
-		t.Error(err)
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/lakeweir/lakeweir/manifest"
 )
 
-// A panic below Encode fails the range, with its name, and gives the slot back.
+// A panic below Encode fails the range, with its name; the next one works.
 func TestPanicFailsOneRange(t *testing.T) {
-	e, err := NewEncoder(mustSchema(t, manifest.Declared{}), Options{Slots: NewSlots(1)})
+	e, err := NewEncoder(mustSchema(t, manifest.Declared{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,15 +22,5 @@ func TestPanicFailsOneRange(t *testing.T) {
 	e.dead = dead
 	if _, err := e.Encode(t.Context(), job); err != nil {
 		t.Error(err)
-	}
-}
-
-// Without slots of their own, encoders share those of the process.
-func TestDefaultSlots(t *testing.T) {
-	s := mustSchema(t, manifest.Declared{})
-	a, err1 := NewEncoder(s, Options{})
-	b, err2 := NewEncoder(s, Options{})
-	if err1 != nil || err2 != nil || a.slots != b.slots || cap(a.slots) < 1 {
-		t.Errorf("%v %v, %d slots", err1, err2, cap(a.slots))
 	}
 }

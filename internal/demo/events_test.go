@@ -88,7 +88,7 @@ func TestEventsAreWhatTheLedgerSays(t *testing.T) {
 // encode lays out a batch as the product does.
 func encode(t *testing.T, schema manifest.Schema, partition int32, b *record.Batch) manifest.Encoded {
 	t.Helper()
-	e, err := columnar.NewEncoder(schema, columnar.Options{})
+	e, err := columnar.NewEncoder(schema)
 	if err != nil {
 		t.Fatal(err)
 	}

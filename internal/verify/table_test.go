@@ -70,7 +70,7 @@ func openTable(t *testing.T, schema manifest.Schema) *table {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if tb.encoder, err = columnar.NewEncoder(schema, columnar.Options{}); err != nil {
+	if tb.encoder, err = columnar.NewEncoder(schema); err != nil {
 		t.Fatal(err)
 	}
 	return tb

@@ -19,9 +19,9 @@ func (s *session) claim(ctx context.Context, k *kept) error {
 			return err
 		}
 	}
-	id, err := s.Source.Identity(ctx)
+	id, err := s.identity(ctx)
 	if err != nil {
-		return fmt.Errorf("ask which log this is: %w", err)
+		return err
 	}
 	s.log, err = manifest.Claim(ctx, s.Store, manifest.Claimant{
 		Table: s.Table, Partition: s.Partition, Identity: id,
@@ -50,21 +50,43 @@ func (s *session) prepare(ctx context.Context) error {
 	return err
 }
 
+// goneFor is how long a log has to be missing before it counts as deleted:
+// brokers forget topics for moments while they restart.
+const goneFor = 30 * time.Second
+
 // ask puts a question to the log until it is answered. Brokers come back; what
-// was collected is worth waiting for.
+// was collected is worth waiting for, but not for a log that was deleted.
 func (s *session) ask(ctx context.Context, what string, question func() error) error {
 	var pause backoff.Pause
+	var gone time.Time // since when the log is not there
 	for {
 		err := question()
 		if err == nil {
 			return nil
 		}
 		err = fmt.Errorf("ask %s: %w", what, err)
+		switch {
+		case !errors.Is(err, ErrNoLog):
+			gone = time.Time{}
+		case gone.IsZero():
+			gone = time.Now()
+		case time.Since(gone) > goneFor:
+			return err
+		}
 		s.Config.Log.Log(ctx, pause.Level(), "the log does not answer yet", "error", err)
 		if pause.Wait(ctx) != nil {
 			return err
 		}
 	}
+}
+
+// identity asks which log this is.
+func (s *session) identity(ctx context.Context) (id record.Identity, err error) {
+	err = s.ask(ctx, "which log this is", func() (err error) {
+		id, err = s.Source.Identity(ctx)
+		return err
+	})
+	return id, err
 }
 
 // logBounds asks for the bounds of the log.
@@ -184,6 +206,9 @@ func (s *session) skipLost(ctx context.Context) error {
 // explain tells a failed read that the next claim can deal with from one that
 // ends the writer: the log no longer holds the position.
 func (s *session) explain(ctx context.Context, readErr error) error {
+	if errors.Is(readErr, ErrNoLog) { // it has no bounds
+		return readErr
+	}
 	start, end, err := s.logBounds(ctx)
 	if err != nil {
 		return errors.Join(readErr, err)

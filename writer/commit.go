@@ -114,11 +114,7 @@ func (s *session) plan(ctx context.Context, u *unit) error {
 // whether what was fetched by name comes from the log of the head: a topic id
 // never comes back, so equal before and after means the same log in between.
 func (s *session) sameLog(ctx context.Context) error {
-	var id record.Identity
-	err := s.ask(ctx, "which log this is", func() (err error) {
-		id, err = s.Source.Identity(ctx)
-		return err
-	})
+	id, err := s.identity(ctx)
 	if err != nil {
 		return err
 	}

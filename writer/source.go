@@ -2,9 +2,19 @@ package writer
 
 import (
 	"context"
+	"errors"
 
 	"github.com/lakeweir/lakeweir/manifest"
 	"github.com/lakeweir/lakeweir/record"
+)
+
+// What a Source may wrap in its errors.
+var (
+	// ErrNoLog: the log does not exist. If it stays away the writer ends.
+	ErrNoLog = errors.New("the log does not exist")
+	// ErrNoAnswer: nobody answered for the log in time; it may come back, and
+	// the writer waits for it.
+	ErrNoAnswer = errors.New("the log does not answer")
 )
 
 // Source reads one partition of a log. Seek and Read are called by one

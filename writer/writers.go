@@ -65,6 +65,13 @@ func (w *Writers) Drain() {
 	}
 }
 
+// draining says whether a Drain has begun.
+func (w *Writers) draining() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.drained
+}
+
 // errAgain ends a session that another one is to follow: something about the
 // log has changed, and a fresh claim looks at it from the start.
 var errAgain = errors.New("the log has to be looked at again")
@@ -88,6 +95,11 @@ func (w *Writers) Run(ctx context.Context, c Config) error {
 			return ctx.Err()
 		case errors.Is(err, errAgain):
 			c.Log.Info("claiming anew", "reason", err)
+			if err := pause.Wait(ctx); err != nil {
+				return err
+			}
+		case errors.Is(err, ErrNoAnswer) && !w.draining():
+			c.Log.Warn("no claim yet", "error", err)
 			if err := pause.Wait(ctx); err != nil {
 				return err
 			}

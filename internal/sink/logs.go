@@ -2,7 +2,6 @@ package sink
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -42,8 +41,5 @@ func Logs(ctx context.Context, set *settings.Settings, topic string) ([]Log, err
 		return nil
 	})
 	slices.SortFunc(logs, func(a, b Log) int { return int(a.Partition - b.Partition) })
-	if err != nil {
-		return logs, fmt.Errorf("topic %q: %w", topic, err)
-	}
-	return logs, nil
+	return logs, err
 }

@@ -204,7 +204,7 @@ func (s *Sink) writer(at place, p *source.Partition) writer.Config {
 	b := s.Settings.Batch
 	c := writer.Config{
 		Store: store.Sub(s.Store, at.topic+"/"), Table: at.topic, Partition: at.partition,
-		Source: p, Schema: s.schemas[at.topic], Start: startAt(s.Settings.Start, p), Once: s.Once,
+		Source: log{p}, Schema: s.schemas[at.topic], Start: startAt(s.Settings.Start, log{p}), Once: s.Once,
 		Limits: writer.Limits{MaxRows: b.MaxRows, MaxBytes: b.MaxBytes, MaxAge: b.MaxAge},
 		Published: func(ctx context.Context, next int64) error {
 			s.tally.add(s.writers.Stats())
@@ -238,11 +238,17 @@ func (s *Sink) givenUp(ctx context.Context) error {
 type bounded interface {
 	Bounds(ctx context.Context) (start, end int64, err error)
 	OffsetFor(ctx context.Context, t time.Time) (int64, error)
+
+	// Late is true for a partition that came when its topic was read already.
+	Late() bool
 }
 
 // startAt returns where a partition begins that has no head yet.
 func startAt(at settings.Start, p bounded) func(ctx context.Context) (int64, error) {
 	return func(ctx context.Context) (int64, error) {
+		if p.Late() { // what is in it came after the start, wherever that is
+			at = settings.Start{}
+		}
 		if !at.Time.IsZero() {
 			return p.OffsetFor(ctx, at.Time)
 		}

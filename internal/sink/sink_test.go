@@ -27,7 +27,12 @@ func good() *settings.Settings {
 }
 
 // logOf is a log that holds [10,20), and 15 is the first offset of a time.
-type logOf struct{ err error }
+type logOf struct {
+	err  error
+	late bool
+}
+
+func (l logOf) Late() bool { return l.late }
 
 func (l logOf) Bounds(context.Context) (start, end int64, err error) { return 10, 20, l.err }
 
@@ -44,8 +49,12 @@ func TestStartAt(t *testing.T) {
 		if fails == "" && (err != nil || got != want) || fails != "" && (err == nil || !strings.Contains(err.Error(), fails)) {
 			t.Errorf("%s: got %d, %v, want %d, %q", text, got, err, want, fails)
 		}
-		if _, err := startAt(at, logOf{os.ErrDeadlineExceeded})(t.Context()); !errors.Is(err, os.ErrDeadlineExceeded) {
+		if _, err := startAt(at, logOf{err: os.ErrDeadlineExceeded})(t.Context()); !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("%s: a log that cannot be asked: %v", text, err)
+		}
+		// A partition that came later is read from its start, whatever was asked for.
+		if got, err := startAt(at, logOf{late: true})(t.Context()); err != nil || got != 10 {
+			t.Errorf("%s: a late partition begins at %d, %v", text, got, err)
 		}
 	}
 	f("earliest", 10, "")
@@ -159,6 +168,9 @@ func TestSource(t *testing.T) {
 	}
 	if c.Group != "g" || !c.ReadUncommitted || len(c.Topics) != 2 || c.SASL.Password != "p" {
 		t.Errorf("%+v", c)
+	}
+	if c.MetadataInterval <= 0 || c.MetadataInterval > 10*time.Second {
+		t.Errorf("new partitions are looked for every %v, want at least every 10 s", c.MetadataInterval)
 	}
 	if c.TLS == nil || c.TLS.ServerName != "kafka" || c.TLS.InsecureSkipVerify {
 		t.Errorf("TLS %+v", c.TLS)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/lakeweir/lakeweir/internal/settings"
 	"github.com/lakeweir/lakeweir/internal/source"
@@ -17,8 +18,9 @@ func Source(s *settings.Settings) (source.Config, error) {
 		Brokers: s.Brokers, ClientID: s.ClientID, Group: s.Group, Member: s.Member,
 		Partitions: s.Partitions, WaitForTopics: s.WaitForTopics,
 		Heartbeat: s.HeartbeatInterval, Session: s.SessionTimeout, Rebalance: s.RebalanceTimeout,
-		ReadUncommitted: s.Isolation == settings.ReadUncommitted,
-		SASL:            source.SASL{Mechanism: s.SASL.Mechanism, User: s.SASL.User, Password: s.SASL.Password},
+		ReadUncommitted:  s.Isolation == settings.ReadUncommitted,
+		MetadataInterval: metadataInterval,
+		SASL:             source.SASL{Mechanism: s.SASL.Mechanism, User: s.SASL.User, Password: s.SASL.Password},
 	}
 	for _, t := range s.Topics {
 		c.Topics = append(c.Topics, t.Name)
@@ -30,6 +32,10 @@ func Source(s *settings.Settings) (source.Config, error) {
 	c.TLS, err = brokerTLS(s.TLS)
 	return c, err
 }
+
+// metadataInterval is how often new partitions are looked for. Records wait
+// that long in one, and an assignment of the group on top of it.
+const metadataInterval = 5 * time.Second
 
 // rawShare is the part of the memory, one in so many, that raw records may
 // take. Encoding a batch takes about as much again.

@@ -15,6 +15,8 @@ var (
 	// ErrStatic means that no group assigns the partition, so none can
 	// confirm that it is still ours.
 	ErrStatic = errors.New("partition is assigned by configuration, not by a group")
+	// ErrNoAnswer means that no leader answered in time; one may later.
+	ErrNoAnswer = errors.New("no answer in time")
 	// ErrNoPosition means that Read came before Seek.
 	ErrNoPosition = errors.New("no position: Seek comes before Read")
 )

@@ -34,6 +34,10 @@ type Partition struct {
 // Topic returns the topic's name.
 func (p *Partition) Topic() string { return p.topic }
 
+// Late reports whether the partition appeared after Run began. All of a late
+// one is new: whatever is in it came while its topic was being read.
+func (p *Partition) Late() bool { return p.session.late(p.key) }
+
 // ID returns the number of the partition in its topic.
 func (p *Partition) ID() int32 { return p.partition }
 

@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -15,8 +16,9 @@ const queryTimeout = 30 * time.Second
 
 // atLeader puts a question to the leader of p, and again after a look at the
 // metadata while the answer may change.
+// It is ErrNoAnswer when that took too long.
 func (p *Partition) atLeader(ctx context.Context, what string, question func(ctx context.Context, node int32) (int16, error)) error {
-	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, queryTimeout, ErrNoAnswer)
 	defer cancel()
 	var last error
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
@@ -41,6 +43,9 @@ func (p *Partition) atLeader(ctx context.Context, what string, question func(ctx
 		if !sleep(ctx, pause) {
 			break
 		}
+	}
+	if errors.Is(context.Cause(ctx), ErrNoAnswer) {
+		last = fmt.Errorf("%w: %w", ErrNoAnswer, last)
 	}
 	return fmt.Errorf("%s of %s: %w", what, p.key, last)
 }

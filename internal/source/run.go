@@ -54,6 +54,7 @@ func Run(ctx context.Context, c Config, work Work) error {
 	s := &session{work: work, changed: make(chan struct{}, 1), fences: map[key]int{}}
 	s.router = newRouter(inner, c, cl, s.learn)
 	s.router.learn(l)
+	s.note(c.Topics, l)
 	s.calm()
 	s.router.loops.Go(func() { s.router.run(inner) })
 	defer s.router.loops.Wait()
@@ -96,7 +97,33 @@ type session struct {
 
 	mu     sync.Mutex
 	counts map[string]int // partitions by topic, of the topics that exist
+	first  map[string]int // the same at the start, 0 for topics that did not exist
 	fences map[key]int    // calls of Confirm since the last Commit
+}
+
+// note remembers which partitions there are at the start.
+func (s *session) note(topics []string, l layout) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.first = map[string]int{}
+	for _, name := range topics {
+		t, ok := l.topics[name]
+		switch {
+		case !ok || t.code == codeUnknownTopic:
+			s.first[name] = 0
+		case t.code == 0:
+			s.first[name] = len(t.partitions)
+		}
+	}
+}
+
+// late reports whether a partition was not there at the start. One of a topic
+// that no broker was sure of then is not late.
+func (s *session) late(k key) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n, known := s.first[k.topic]
+	return known && int(k.partition) >= n
 }
 
 // learn notices new topics and partitions.

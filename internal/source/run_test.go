@@ -136,7 +136,15 @@ func TestStaticGrows(t *testing.T) {
 	cfg := config(c, "t", "later")
 	cfg.WaitForTopics, cfg.MetadataInterval = true, 50*time.Millisecond
 	o := &owners{by: map[key]string{}}
-	leave := start(t, cfg, o.hold("me"))
+	hold := o.hold("me")
+	leave := start(t, cfg, func(ctx context.Context, p *Partition) error {
+		// All but the one of the start are late, also those of a topic that
+		// did not exist.
+		if want := p.Topic() == "later" || p.ID() > 0; p.Late() != want {
+			t.Errorf("%s is late: %v", p, !want)
+		}
+		return hold(ctx, p)
+	})
 	o.shares(t, map[string]int{"me": 1})
 	grow(t, c, "t", 2)
 	o.shares(t, map[string]int{"me": 2})

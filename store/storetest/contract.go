@@ -14,7 +14,17 @@ import (
 // Run checks every sentence of the contract of store.Store against the empty
 // stores that open returns, one for each check.
 func Run(t *testing.T, open func(*testing.T) store.Store) {
-	for _, c := range slices.Concat(putChecks, readChecks, listChecks, raceChecks) {
+	runAll(t, open, slices.Concat(putChecks, readChecks, listChecks, readerChecks, raceChecks))
+}
+
+// RunAlone is Run without the checks in which writers race: for a store that
+// has one writer at a time, such as that of store.SingleWriter.
+func RunAlone(t *testing.T, open func(*testing.T) store.Store) {
+	runAll(t, open, slices.Concat(putChecks, readChecks, listChecks, readerChecks))
+}
+
+func runAll(t *testing.T, open func(*testing.T) store.Store, checks []check) {
+	for _, c := range checks {
 		t.Run(c.name, func(t *testing.T) {
 			if err := c.run(subject{t.Context(), open(t)}); err != nil {
 				t.Error(err)

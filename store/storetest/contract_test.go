@@ -66,7 +66,7 @@ func (b broken) Delete(ctx context.Context, key string) error {
 func failing(t *testing.T, b broken, which func(check) bool) []string {
 	t.Helper()
 	var names []string
-	for _, c := range slices.Concat(putChecks, readChecks, listChecks, raceChecks) {
+	for _, c := range slices.Concat(putChecks, readChecks, listChecks, readerChecks, raceChecks) {
 		b.Store = &memory.Store{}
 		if which(c) && c.run(subject{t.Context(), b}) != nil {
 			names = append(names, c.name)

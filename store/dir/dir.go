@@ -174,7 +174,7 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 	if err := os.Remove(path); err != nil && !missing(err) {
 		return fmt.Errorf("delete %s: %w", key, err)
 	}
-	if err := syncDir(filepath.Dir(path)); err != nil {
+	if err := s.syncLeft(filepath.Dir(path)); err != nil {
 		return fmt.Errorf("delete %s: %w", key, err)
 	}
 	s.prune(filepath.Dir(path))

@@ -35,7 +35,7 @@ func (s *Store) create(ctx context.Context, f *staged, key, path string) error {
 	}
 	// After a conflict too: who is told that the object is there may rely on
 	// it, but whoever made it may not have come to this.
-	if err := syncDir(filepath.Dir(path)); err != nil && !missing(err) {
+	if err := s.syncLeft(filepath.Dir(path)); err != nil {
 		return err
 	}
 	if err == nil {
@@ -55,7 +55,20 @@ func (s *Store) replace(ctx context.Context, f *staged, key, path string, cond s
 	}
 	// Not under the lock: it would be held for milliseconds, and a process may
 	// be stopped at any time. Who writes next syncs this change with its own.
-	return syncDir(filepath.Dir(path))
+	return s.syncLeft(filepath.Dir(path))
+}
+
+// syncLeft syncs a directory. When a Delete of another key has taken it away
+// meanwhile, it syncs the nearest one above that is left, which has lost its
+// name.
+func (s *Store) syncLeft(dir string) error {
+	for {
+		err := syncDir(dir)
+		if !missing(err) || len(dir) <= len(s.root) {
+			return err
+		}
+		dir = filepath.Dir(dir)
+	}
 }
 
 // exchange compares and renames under the lock of the key.

@@ -92,6 +92,9 @@ func (l *Log) claim(ctx context.Context, c Claimant, owner Owner) error {
 		if err := c.admit(ctx, h); err != nil {
 			return err
 		}
+		if h.Identity.Topic == (record.TopicID{}) { // the brokers did not tell it before
+			h.Identity.Topic = c.Identity.Topic
+		}
 		cond = store.IfMatch(etag)
 	}
 	h.Version++

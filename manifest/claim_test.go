@@ -163,6 +163,13 @@ func TestClaimIdentity(t *testing.T) {
 			if err != nil {
 				t.Errorf("%+v, now %+v: %v", head, now, err)
 			}
+			want := head.Topic // and one that is told for the first time is kept
+			if want == (record.TopicID{}) {
+				want = now.Topic
+			}
+			if got := read(t, s).Identity.Topic; got != want {
+				t.Errorf("%+v, now %+v: the head has topic id %x", head, now, got)
+			}
 			return
 		}
 		if !errors.Is(err, ErrIdentity) || !strings.Contains(err.Error(), words) || !strings.Contains(err.Error(), "reset") {

@@ -89,6 +89,7 @@ func New(c Config) (*Sink, error) {
 		return nil, err
 	}
 	s.source.Room, s.source.Log = s.budget, c.Log
+	s.source.FetchBytes = int32(min(maxFetch, c.Settings.Memory/rawShare/fetchShare))
 	return s, nil
 }
 

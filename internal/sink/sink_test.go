@@ -157,6 +157,22 @@ func TestNew(t *testing.T) {
 	f(func(s *settings.Settings) { s.TLS.Cert, s.TLS.Key = pem, pem }, "tls.cert and tls.key: ")
 }
 
+// Fetches that are under way to some brokers leave memory for batches, however
+// little there is, and one is never so small that it costs more than it brings.
+func TestFetchesLeaveMemory(t *testing.T) {
+	for _, memory := range []int64{64 << 20, 512 << 20, 64 << 30} {
+		set := good()
+		set.Memory = memory
+		s, err := New(Config{Settings: set, Store: nil})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := int64(s.source.FetchBytes); n < 1<<20 || n > 8<<20 || 10*n > memory/rawShare {
+			t.Errorf("memory %d: one fetch takes %d", memory, n)
+		}
+	}
+}
+
 func TestSource(t *testing.T) {
 	set := good()
 	set.Group, set.Isolation = "g", settings.ReadUncommitted

@@ -41,6 +41,15 @@ const metadataInterval = 5 * time.Second
 // take. Encoding a batch takes about as much again.
 const rawShare = 2
 
+// fetchShare is the part of the memory for raw records, one in so many, that
+// one answer of a broker may take, up to maxFetch. Every broker has a fetch
+// under way that is charged before it is answered: if they took all of the
+// memory, batches would be cut early although hardly anything is in them.
+const (
+	fetchShare = 16
+	maxFetch   = 8 << 20
+)
+
 func brokerTLS(t settings.TLS) (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName, InsecureSkipVerify: t.InsecureSkipVerify}
 	var err error

@@ -1,0 +1,72 @@
+package writer_test
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/lakeweir/lakeweir/manifest"
+	"github.com/lakeweir/lakeweir/store"
+	"github.com/lakeweir/lakeweir/writer"
+)
+
+// A plan is pending when the writer comes back with another schema: the range
+// is planned again under it, and the names of the old plan are without rows.
+func TestPendingUnderAnotherSchema(t *testing.T) {
+	for written := range int64(3) {
+		s := pending(t, "A", written)
+		c := config(t, s, newTape(tableRows, 5))
+		var err error
+		if c.Schema, err = manifest.NewSchema(manifest.Declared{Value: manifest.JSONValue, Columns: []manifest.Column{{Name: "id", Type: manifest.String}}}); err != nil {
+			t.Fatal(err)
+		}
+		c.Once = true
+		old := head(t, s).Pending.Keys
+		if err := writer.New(nil).Run(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		whole(t, s)
+		for r, err := range head(t, s).All(t.Context(), s) {
+			if err != nil || r.Schema != 2 || r.Start == 0 && (r.Attempt != 1 || r.Next != 13) {
+				t.Errorf("%s attempt %d, schema %d: %v", r.Range, r.Attempt, r.Schema, err)
+			}
+		}
+		for _, key := range old {
+			if _, rows, err := decodeLines(get(t, s, key)); err != nil || len(rows) > 0 {
+				t.Errorf("%s has rows %v: %v", key, rows, err)
+			}
+		}
+	}
+}
+
+// get returns the object at key.
+func get(t *testing.T, s store.Store, key string) []byte {
+	t.Helper()
+	o, err := s.Get(t.Context(), key, store.Span{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o.Body
+}
+
+// A Drain that comes while a pending range is written publishes it, and what
+// follows is left to the next run.
+func TestDrainWhileRecovering(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := pending(t, "A", 0)
+		st, w := stuck{s, make(chan struct{})}, writer.New(nil)
+		c := config(t, s, newTape(tableRows, 5))
+		c.Store = st
+		wait := run(t.Context(), w, c)
+		synctest.Wait()
+		w.Drain()
+		synctest.Wait()
+		close(st.opened)
+		if err := wait(); err != nil {
+			t.Fatal(err)
+		}
+		if h := head(t, s); h.Next < 13 || h.Pending != nil {
+			t.Fatalf("next %d, pending %v", h.Next, h.Pending)
+		}
+		consistent(t, s)
+	})
+}

@@ -36,9 +36,9 @@ func TestPermissions(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := fs.FileMode(fileMode &^ 0o027)
+			want := fs.FileMode(0o640)
 			if fi.IsDir() {
-				want = dirMode &^ 0o027
+				want = 0o750
 			}
 			if fi.Mode().Perm() != want {
 				t.Errorf("named %v: %s has %v, want %v", named, name, fi.Mode().Perm(), want)

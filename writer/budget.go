@@ -2,6 +2,7 @@ package writer
 
 import (
 	"context"
+	"slices"
 	"sync"
 )
 
@@ -14,12 +15,15 @@ type Budget struct {
 	mu      sync.Mutex
 	limit   int64
 	used    int64
-	leaving int64 // part of used that is cut and on its way to the store
-	held    int64 // part of used that nothing frees before more is read
-	waiting int64 // bytes that callers of Acquire wait for
+	leaving int64   // part of used that is cut and on its way to the store
+	held    int64   // part of used that nothing frees before more is read
+	line    []*turn // of those who wait in Acquire
 	freed   chan struct{}
 	holders map[*holder]struct{}
 }
+
+// turn is the place of a caller of Acquire in the line.
+type turn struct{ n int64 }
 
 // holder is an open batch that can be cut to free memory, or one that is kept
 // and can be given up.
@@ -37,12 +41,15 @@ func NewBudget(limit int64) *Budget {
 // Acquire charges n bytes, and waits until they are free. More than the whole
 // limit is granted when nothing is charged that could become free: one record
 // may be that large, or the pending ranges of a run that had more memory.
+// Callers take turns, else small ones would pass over a large one for ever.
 func (b *Budget) Acquire(ctx context.Context, n int64) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for b.limit > 0 && b.used > b.held && b.used+n > b.limit {
+	t := &turn{n}
+	b.line = append(b.line, t)
+	defer b.leaveLine(t)
+	for b.limit > 0 && (b.line[0] != t || b.used > b.held && b.used+n > b.limit) {
 		freed := b.freed
-		b.waiting += n
 		b.relieve()
 		b.mu.Unlock()
 		var err error
@@ -52,13 +59,20 @@ func (b *Budget) Acquire(ctx context.Context, n int64) error {
 		case <-freed:
 		}
 		b.mu.Lock()
-		b.waiting -= n
 		if err != nil {
 			return err
 		}
 	}
 	b.used += n
 	return nil
+}
+
+// leaveLine makes room for the next in line.
+func (b *Budget) leaveLine(t *turn) {
+	b.line = slices.DeleteFunc(b.line, func(o *turn) bool { return o == t })
+	if len(b.line) > 0 {
+		b.wake()
+	}
 }
 
 // Take charges n bytes that are in memory already, whatever the limit says:
@@ -94,7 +108,11 @@ func (b *Budget) Used() int64 {
 // relieve asks the largest open batch to be cut, if there is too little room
 // even when all that is on its way to the store has arrived.
 func (b *Budget) relieve() {
-	if b.limit == 0 || b.used-b.leaving+b.waiting <= b.limit {
+	var wanted int64 // by the first in line
+	if len(b.line) > 0 {
+		wanted = b.line[0].n
+	}
+	if b.limit == 0 || b.used-b.leaving+wanted <= b.limit {
 		return
 	}
 	var largest *holder

@@ -171,7 +171,7 @@ func (b bounds) check(h manifest.Head, policy DataLoss) error {
 	switch {
 	case b.epochEnd >= 0 && b.epochEnd < h.Next:
 		return fmt.Errorf("%w: leader epoch %d ends at %d, but records up to %d were read from it: the log was truncated (an unclean leader election); an explicit reset starts a new generation", manifest.ErrIdentity, h.LeaderEpoch, b.epochEnd, h.Next)
-	case reached > b.end:
+	case reached > b.end && b.epochEnd < reached: // else an open transaction holds the end back
 		return fmt.Errorf("%w: the log ends at %d, but records up to %d were read from it: the topic was created again or truncated; an explicit reset starts a new generation", manifest.ErrIdentity, b.end, reached)
 	case b.start > h.Next && h.Pending == nil && policy == FailOnLoss:
 		return lossError(manifest.Range{Start: h.Next, Next: b.start})
@@ -196,6 +196,9 @@ func (s *session) skipLost(ctx context.Context) error {
 	r := manifest.Range{Start: next, Next: start}
 	if s.OnDataLoss == FailOnLoss {
 		return lossError(r)
+	}
+	if err := s.sameLog(ctx); err != nil {
+		return err
 	}
 	s.Config.Log.Warn("offsets were removed from the log before they were read", "lost", r)
 	return s.log.Publish(ctx, manifest.RangeRecord{

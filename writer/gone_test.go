@@ -119,3 +119,30 @@ func TestNoAnswerAtClaim(t *testing.T) {
 type deaf struct{ *failing }
 
 func (d deaf) Identity(ctx context.Context) (record.Identity, error) { return d.tape.Identity(ctx) }
+
+// unstable is a log whose end is lower than what was read of it: an open
+// transaction holds it back, as after a change of isolation.
+type unstable struct {
+	*tape
+	end int64
+}
+
+func (u unstable) Bounds(context.Context) (start, end int64, err error) { return 0, u.end, nil }
+
+// What was read is still in the log: the leader epoch reaches as far. That is
+// not another log, and no reason to reset anything.
+func TestEndIsHeldBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := finished(t, 20)
+		c := config(t, s, nil)
+		c.Source = unstable{newTape(tableRows, 5), 15}
+		w := writer.New(nil)
+		wait := run(t.Context(), w, c)
+		time.Sleep(2 * time.Minute)
+		w.Drain()
+		if err := wait(); err != nil {
+			t.Fatal(err)
+		}
+		whole(t, s) // what follows is read as soon as it is there
+	})
+}

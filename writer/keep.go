@@ -83,6 +83,11 @@ func (s *session) resume(ctx context.Context, k *kept) (bool, error) {
 		s.writers.drop(k)
 		return false, err
 	}
+	s.log = k.log
+	if err := s.sameLog(ctx); err != nil { // a fresh claim tells why
+		s.writers.drop(k)
+		return false, nil
+	}
 	next := k.log.Head().Next
 	for len(k.batches) > 0 && k.batches[0].Start < next { // a publish whose answer had not come
 		s.budget.Release(k.batches[0].Size())
@@ -95,6 +100,6 @@ func (s *session) resume(ctx context.Context, k *kept) (bool, error) {
 	if len(k.batches) > 0 {
 		s.since = k.since
 	}
-	s.log, s.reader.back = k.log, k.batches
+	s.reader.back = k.batches
 	return true, nil
 }

@@ -117,3 +117,38 @@ func TestKeptBatchGivesWay(t *testing.T) {
 		toEnd(t, w, gone)
 	})
 }
+
+// A large fetch is not passed over for ever by small ones of other brokers.
+func TestMemoryIsGivenInTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		budget := writer.NewBudget(32)
+		ctx, cancel := context.WithCancel(t.Context())
+		for i := range 3 {
+			go func() {
+				time.Sleep(time.Duration(i) * time.Second)
+				for ctx.Err() == nil && budget.Acquire(ctx, 8) == nil {
+					time.Sleep(3 * time.Second)
+					budget.Release(8)
+				}
+			}()
+		}
+		time.Sleep(time.Minute)
+		large, stop := context.WithTimeout(ctx, time.Minute)
+		defer stop()
+		if err := budget.Acquire(large, 24); err != nil {
+			t.Fatalf("24 of 32: %v", err)
+		}
+		budget.Release(24)
+		// One that gives up leaves the line.
+		hasty, stop := context.WithTimeout(ctx, time.Millisecond)
+		defer stop()
+		if err := budget.Acquire(hasty, 32); err == nil {
+			t.Fatal("32 of 32 while 8 are taken")
+		}
+		if err := budget.Acquire(ctx, 8); err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+		time.Sleep(4 * time.Second)
+	})
+}

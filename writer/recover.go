@@ -120,6 +120,9 @@ func (s *session) adopt(ctx context.Context, p manifest.Plan) (bool, error) {
 	if len(p.Keys) == 0 || rec.Validate() != nil {
 		return false, nil
 	}
+	if err := s.sameLog(ctx); err != nil {
+		return false, err
+	}
 	s.Config.Log.Info("publishing the objects of a pending plan as they are", "range", p.Range)
 	return true, s.log.Publish(ctx, rec, nil)
 }

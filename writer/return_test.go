@@ -140,3 +140,21 @@ func TestLatePlanAfterReturn(t *testing.T) {
 		consistent(t, mem)
 	})
 }
+
+// While the partition is away its topic is made anew, and begins behind the
+// next offset: what is missing there was not lost from the log of this table.
+func TestTopicIsRecreatedWhileAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, src, w := finished(t, 20), newTape(20, 5), writer.New(nil)
+		c := config(t, s, src)
+		c.OnDataLoss = writer.SkipLost
+		leave(t, w, c, time.Second)
+		src.change(func() { src.id.Topic[0], src.start, src.n = 9, 30, tableRows })
+		if err := w.Run(t.Context(), c); !errors.Is(err, manifest.ErrIdentity) {
+			t.Fatalf("err %v, want %v", err, manifest.ErrIdentity)
+		}
+		if h := head(t, s); h.Next != 20 || h.Totals.Lost != 0 {
+			t.Fatalf("next %d, lost %d", h.Next, h.Totals.Lost)
+		}
+	})
+}

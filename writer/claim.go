@@ -73,6 +73,9 @@ func (s *session) ask(ctx context.Context, what string, question func() error) e
 		case time.Since(gone) > goneFor:
 			return err
 		}
+		if s.log == nil && s.writers.draining() { // nothing is in hand yet
+			return err
+		}
 		s.Config.Log.Log(ctx, pause.Level(), "the log does not answer yet", "error", err)
 		if pause.Wait(ctx) != nil {
 			return err

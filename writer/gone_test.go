@@ -146,3 +146,29 @@ func TestEndIsHeldBack(t *testing.T) {
 		whole(t, s) // what follows is read as soon as it is there
 	})
 }
+
+// A Drain does not wait for a log that does not answer, when nothing of it is
+// in hand.
+func TestDrainWithoutAnswer(t *testing.T) {
+	f := func(wrap func(*failing) writer.Source) {
+		t.Helper()
+		synctest.Test(t, func(t *testing.T) {
+			src := &failing{tape: newTape(tableRows, 5), err: fmt.Errorf("no leader: %w", writer.ErrNoAnswer)}
+			c := config(t, &memory.Store{}, nil)
+			c.Source = wrap(src)
+			w := writer.New(nil)
+			wait := run(t.Context(), w, c)
+			time.Sleep(time.Hour)
+			w.Drain()
+			begin := time.Now()
+			if err := wait(); !errors.Is(err, writer.ErrNoAnswer) {
+				t.Fatalf("err %v, want %v", err, writer.ErrNoAnswer)
+			}
+			if took := time.Since(begin); took > 15*time.Second {
+				t.Fatalf("it ended after %v", took)
+			}
+		})
+	}
+	f(func(src *failing) writer.Source { return src })
+	f(func(src *failing) writer.Source { return deaf{src} })
+}

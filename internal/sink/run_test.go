@@ -2,29 +2,23 @@ package sink
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"log/slog"
-	"net"
-	"slices"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/twmb/franz-go/pkg/kversion"
 
 	"github.com/lakeweir/lakeweir/internal/settings"
 	"github.com/lakeweir/lakeweir/manifest"
-	"github.com/lakeweir/lakeweir/record"
 	"github.com/lakeweir/lakeweir/store"
-	"github.com/lakeweir/lakeweir/store/fault"
 	"github.com/lakeweir/lakeweir/store/memory"
 )
 
-// cluster is a broker in this process with the topic quakes.
-func cluster(t *testing.T, partitions int32) *kfake.Cluster {
+// broker is a Kafka in this process with the topic quakes.
+func broker(t *testing.T, partitions int32) *kfake.Cluster {
 	t.Helper()
 	c, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(partitions, "quakes"))
 	if err != nil {
@@ -34,375 +28,181 @@ func cluster(t *testing.T, partitions int32) *kfake.Cluster {
 	return c
 }
 
-// day is when the first record of a test was made; each one is a minute later.
-var day = time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC)
-
-// produce sends the records [first, first+n) to a partition of quakes.
-func produce(t *testing.T, c *kfake.Cluster, partition int32, first, n int) {
+func client(t *testing.T, c *kfake.Cluster, opts ...kgo.Opt) *kgo.Client {
 	t.Helper()
-	cl, err := kgo.NewClient(kgo.SeedBrokers(c.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	cl, err := kgo.NewClient(append(opts, kgo.SeedBrokers(c.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()))...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer cl.Close()
-	for i := first; i < first+n; i++ {
-		r := &kgo.Record{Topic: "quakes", Partition: partition, Value: fmt.Appendf(nil, "%d", i), Timestamp: day.Add(time.Duration(i) * time.Minute)}
+	t.Cleanup(cl.Close)
+	return cl
+}
+
+// produce sends n records to a partition.
+func produce(t *testing.T, cl *kgo.Client, partition int32, n int) {
+	t.Helper()
+	for i := range n {
+		r := &kgo.Record{Topic: "quakes", Partition: partition, Value: fmt.Append(nil, i)}
 		if err := cl.ProduceSync(t.Context(), r).FirstErr(); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-// quakes are settings that read quakes of c, in batches of ten.
-func quakes(c *kfake.Cluster) *settings.Settings {
+// of returns settings of a sink that reads quakes of c.
+func of(c *kfake.Cluster) *settings.Settings {
 	s := good()
-	s.Brokers, s.Topics, s.Batch.MaxRows = c.ListenAddrs(), []settings.Topic{{Name: "quakes"}}, 10
+	s.Brokers, s.Topics = c.ListenAddrs(), []settings.Topic{{Name: "quakes"}}
+	s.Batch.MaxAge = 50 * time.Millisecond
 	return s
 }
 
-// runOnce publishes all that there is.
-func runOnce(t *testing.T, set *settings.Settings, s store.Store) error {
+// publish publishes all that is there.
+func publish(t *testing.T, s *settings.Settings, mem store.Store) {
 	t.Helper()
-	k, err := New(Config{Settings: set, Store: s, Once: true})
+	k, err := New(Config{Settings: s, Store: mem, Once: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return k.Run(t.Context())
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := k.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
 }
 
-// head returns the head of a partition of quakes.
-func head(t *testing.T, s store.Store, partition int32) manifest.Head {
+func headOf(t *testing.T, mem store.Store, partition int32) manifest.Head {
 	t.Helper()
-	h, err := manifest.Read(t.Context(), store.Sub(s, "quakes/"), partition)
+	h, err := manifest.Read(t.Context(), store.Sub(mem, "quakes/"), partition)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return h
 }
 
-// The start policy says where a partition begins that has no head, and nothing
-// after that: the second run, under every policy, goes on from the head.
-func TestStartPolicies(t *testing.T) {
-	c := cluster(t, 1)
-	produce(t, c, 0, 0, 20)
-	f := func(start string, first int64) {
-		t.Helper()
-		set, s := quakes(c), &memory.Store{}
-		end := c.PartitionInfo("quakes", 0).HighWatermark
-		var err error
-		if set.Start, err = settings.ParseStart(start); err != nil {
-			t.Fatal(err)
-		}
-		if first < 0 {
-			first = end
-		}
-		if err := runOnce(t, set, s); err != nil {
-			t.Fatalf("%s: %v", start, err)
-		}
-		if h := head(t, s, 0); h.First != first || h.Next != end || h.Totals.Rows != end-first {
-			t.Errorf("%s: [%d,%d) with %d rows, want [%d,%d)", start, h.First, h.Next, h.Totals.Rows, first, end)
-		}
-		produce(t, c, 0, int(end), 3)
-		for _, again := range []string{"latest", "earliest", "5"} {
-			if set.Start, err = settings.ParseStart(again); err != nil {
+// Partitions that are added while the sink runs are read from their log start,
+// also when it was to start at the end: with a group and without.
+func TestPartitionsAreAdded(t *testing.T) {
+	for _, group := range []string{"", "g"} {
+		t.Run("group "+group, func(t *testing.T) {
+			t.Parallel()
+			c := broker(t, 1)
+			cl := client(t, c)
+			produce(t, cl, 0, 5)
+			s, mem := of(c), &memory.Store{}
+			s.Group, s.Start = group, settings.Start{Latest: true}
+			k, err := New(Config{Settings: s, Store: mem})
+			if err != nil {
 				t.Fatal(err)
 			}
-			if err := runOnce(t, set, s); err != nil {
-				t.Fatalf("%s, then %s: %v", start, again, err)
+			k.source.MetadataInterval = 50 * time.Millisecond
+			done := make(chan error, 1)
+			go func() { done <- k.Run(t.Context()) }()
+			wait(t, "the first claim", func() bool {
+				_, err := manifest.Read(t.Context(), store.Sub(mem, "quakes/"), 0)
+				return err == nil
+			})
+			req := kmsg.NewPtrCreatePartitionsRequest()
+			rt := kmsg.NewCreatePartitionsRequestTopic()
+			rt.Topic, rt.Count = "quakes", 3
+			req.Topics = append(req.Topics, rt)
+			if res, err := req.RequestWith(t.Context(), cl); err != nil || res.Topics[0].ErrorCode != 0 {
+				t.Fatal(err, res)
 			}
-		}
-		if h := head(t, s, 0); h.First != first || h.Next != end+3 || h.Totals.Rows != end+3-first {
-			t.Errorf("%s, then others: [%d,%d) with %d rows, want [%d,%d)", start, h.First, h.Next, h.Totals.Rows, first, end+3)
-		}
-	}
-	f("earliest", 0)
-	f("latest", -1)
-	f("7", 7)
-	// A time between two records, that of one, before all, and after all.
-	f("2026-01-31T00:03:30Z", 4)
-	f("2026-01-31T00:05:00Z", 5)
-	f("2026-01-30", 0)
-	f("2027-01-01", -1)
-}
-
-// An offset that the log does not hold ends the run in words, and no head says
-// that anything was read.
-func TestStartOutside(t *testing.T) {
-	c := cluster(t, 1)
-	produce(t, c, 0, 0, 3)
-	set, s, far := quakes(c), &memory.Store{}, int64(4)
-	set.Start = settings.Start{Offset: &far}
-	err := runOnce(t, set, s)
-	if err == nil || !strings.Contains(err.Error(), "quakes/0") || !strings.Contains(err.Error(), "offset 4 is not in the log, which holds [0,3)") {
-		t.Errorf("got %v", err)
-	}
-	if _, err := manifest.Read(t.Context(), store.Sub(s, "quakes/"), 0); !errors.Is(err, store.ErrNotExist) {
-		t.Errorf("head: %v, want none", err)
-	}
-}
-
-// order notes which parts of the outside are asked, in the order of the first
-// question.
-type order struct {
-	mu    sync.Mutex
-	asked []string
-}
-
-func (o *order) note(what string) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if !slices.Contains(o.asked, what) {
-		o.asked = append(o.asked, what)
-	}
-}
-
-// listen takes connections in place of a broker, notes them and hangs up.
-func (o *order) listen(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
+			late := client(t, c) // knows of them at once
+			for p := range int32(3) {
+				produce(t, late, p, 7)
 			}
-			o.note("brokers")
-			c.Close()
-		}
-	}()
-	return l.Addr().String()
-}
-
-// Each check of the start comes before the next, and one that fails is the last.
-func TestOrderOfChecks(t *testing.T) {
-	c := cluster(t, 1)
-	produce(t, c, 0, 0, 3)
-	denied := errors.New("access is denied")
-	f := func(change func(set *settings.Settings, mem store.Store, o *order), list error, probe error, want, fails string) {
-		t.Helper()
-		o, set, mem := &order{}, quakes(c), &memory.Store{}
-		change(set, mem, o)
-		s := fault.Wrap(mem, func(_ context.Context, call fault.Call) fault.Action {
-			what := "heads"
-			if call.Op == fault.Put {
-				what = "claim"
+			for p := range int32(3) {
+				wait(t, "seven rows", func() bool {
+					h, err := manifest.Read(t.Context(), store.Sub(mem, "quakes/"), p)
+					return err == nil && h.Totals.Rows == 7
+				})
 			}
-			o.note(what)
-			if call.Op == fault.List && list != nil {
-				return fault.Fail(list)
+			if first := headOf(t, mem, 0).First; first != 5 {
+				t.Errorf("partition 0 begins at %d, want 5", first)
 			}
-			return fault.Action{}
+			k.Drain()
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
 		})
-		k, err := New(Config{Settings: set, Store: s, Once: true, Probe: func(context.Context) error { o.note("probe"); return probe }})
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = k.Run(t.Context())
-		if got := strings.Join(o.asked, " "); got != want {
-			t.Errorf("%s: asked %q, want %q", fails, got, want)
-		}
-		if fails == "" && err != nil || fails != "" && (err == nil || !strings.Contains(err.Error(), fails)) {
-			t.Errorf("got %v, want %q", err, fails)
-		}
-	}
-	none := func(*settings.Settings, store.Store, *order) {}
-	lost := func(set *settings.Settings, _ store.Store, o *order) { set.Brokers = []string{o.listen(t)} }
-	// All is well.
-	f(none, nil, nil, "heads probe claim", "")
-	// The bucket is denied: the brokers are not asked.
-	f(lost, denied, nil, "heads", "access is denied")
-	// A head of a format to come.
-	f(func(set *settings.Settings, mem store.Store, o *order) {
-		lost(set, mem, o)
-		if _, err := mem.Put(t.Context(), "quakes/manifest/00000.json", []byte(`{"format":"9.0"}`), store.IfAbsent()); err != nil {
-			t.Fatal(err)
-		}
-	}, nil, nil, "heads", `table "quakes"`)
-	// The topic is not there: the store is not probed.
-	f(func(set *settings.Settings, _ store.Store, _ *order) { set.Topics[0].Name = "quaker" }, nil, nil, "heads", `topic "quaker"`)
-	// So it is when a partition is not.
-	f(func(set *settings.Settings, _ store.Store, _ *order) {
-		set.Partitions = map[string][]int32{"quakes": {0, 7}}
-	}, nil, nil, "heads", "no partition 7")
-	// The store ignores conditions: nothing is claimed.
-	f(none, nil, store.ErrUnsafe, "heads probe", "not safe for several writers")
-}
-
-// The probe is made once for all partitions.
-func TestProbeOfManyPartitions(t *testing.T) {
-	c, probes := cluster(t, 4), 0
-	k, err := New(Config{Settings: quakes(c), Store: &memory.Store{}, Once: true, Probe: func(context.Context) error { probes++; return nil }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := k.Run(t.Context()); err != nil || probes != 1 {
-		t.Errorf("%d probes, err %v", probes, err)
 	}
 }
 
-// events passes on the messages of a log.
-type events chan string
-
-func (events) Enabled(context.Context, slog.Level) bool { return true }
-func (e events) WithAttrs([]slog.Attr) slog.Handler     { return e }
-func (e events) WithGroup(string) slog.Handler          { return e }
-func (e events) Handle(_ context.Context, r slog.Record) error {
-	select {
-	case e <- r.Message:
-	default:
-	}
-	return nil
-}
-
-// wait waits for a message.
-func (e events) wait(t *testing.T, message string) {
+// wait polls until ok.
+func wait(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for {
-		select {
-		case m := <-e:
-			if m == message {
-				return
-			}
-		case <-t.Context().Done():
-			t.Fatalf("no %q", message)
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(time.Minute); !ok(); {
+		if <-tick.C; time.Now().After(end) {
+			t.Fatalf("no %s after a minute", what)
 		}
 	}
 }
 
-// While it runs, the figures and the lag are those of what is published and
-// what is not; a Drain publishes the rest.
-func TestFiguresAndLag(t *testing.T) {
-	for _, group := range []string{"", "lakeweir"} {
-		c := cluster(t, 2)
-		produce(t, c, 0, 0, 14)
-		set, mem, said := quakes(c), &memory.Store{}, make(events, 1000)
-		set.Group = group
-		k, err := New(Config{Settings: set, Store: mem, Log: slog.New(said)})
-		if err != nil {
-			t.Fatal(err)
+// A topic without records, and one that holds nothing but an aborted
+// transaction: all is read to its end, and there are no files.
+func TestOnceOfNothing(t *testing.T) {
+	c := broker(t, 2)
+	cl := client(t, c, kgo.TransactionalID("tx"))
+	if err := cl.BeginTransaction(); err != nil {
+		t.Fatal(err)
+	}
+	produce(t, cl, 1, 5)
+	if err := cl.EndTransaction(t.Context(), kgo.TryAbort); err != nil {
+		t.Fatal(err)
+	}
+	mem := &memory.Store{}
+	for range 2 { // the second run finds nothing to do
+		publish(t, of(c), mem)
+		if h := headOf(t, mem, 0); h.Next != 0 || h.Totals.Ranges != 0 {
+			t.Errorf("no records: next %d, %+v", h.Next, h.Totals)
 		}
-		// Before it runs there is nothing to lag behind.
-		if lag, err := k.Lag(t.Context()); lag != 0 || err != nil {
-			t.Errorf("lag %d, err %v", lag, err)
-		}
-		done := make(chan error)
-		go func() { done <- k.Run(t.Context()) }()
-		said.wait(t, "published")
-		if lag, err := k.Lag(t.Context()); lag != 4 || err != nil {
-			t.Errorf("group %q: lag %d, err %v, want 4", group, lag, err)
-		}
-		if f := k.Figures(); f.Rows != 10 || f.Files != 1 || f.Records < 10 || f.Bytes == 0 || f.Dead != 0 {
-			t.Errorf("group %q: %+v", group, f)
-		}
-		k.Drain()
-		if err := <-done; err != nil {
-			t.Errorf("group %q: %v", group, err)
-		}
-		if h := head(t, mem, 0); h.Next != 14 || h.Pending != nil {
-			t.Errorf("group %q: next %d, pending %v", group, h.Next, h.Pending)
-		}
-		// What was published last counts too, and nothing is held any more.
-		f := k.Figures()
-		if want := (Figures{Records: 14, Rows: 14, Files: 2, Bytes: f.Bytes}); f != want {
-			t.Errorf("group %q: %+v, want %+v", group, f, want)
-		}
-		if lag, err := k.Lag(t.Context()); lag != 0 || err != nil {
-			t.Errorf("group %q: lag %d, err %v after the end", group, lag, err)
+		h := headOf(t, mem, 1)
+		if h.Next != 6 || h.Totals.Absent != 6 || h.Totals.Files != 0 || h.Totals.Ranges != 1 {
+			t.Errorf("aborted records: next %d, %+v", h.Next, h.Totals)
 		}
 	}
 }
 
-// A Run whose context ends says that nothing is lost, and the next one goes on.
-func TestStopped(t *testing.T) {
-	c := cluster(t, 1)
-	produce(t, c, 0, 0, 14)
-	mem, said := &memory.Store{}, make(events, 1000)
-	k, err := New(Config{Settings: quakes(c), Store: mem, Log: slog.New(said)})
+// What the group says is read by nobody: whatever it is, all is published once,
+// and after it the group is told where the head is.
+func TestGroupOffsetIsNotTheTruth(t *testing.T) {
+	c := broker(t, 1)
+	cl := client(t, c, kgo.MaxVersions(kversion.V2_8_0())) // names in place of ids
+	produce(t, cl, 0, 20)
+	s, mem := of(c), &memory.Store{}
+	s.Group = "g"
+	publish(t, s, mem)
+	for _, offset := range []int64{4, 20, 1000} {
+		req := kmsg.NewPtrOffsetCommitRequest()
+		req.Group, req.Generation = "g", -1
+		rt := kmsg.NewOffsetCommitRequestTopic()
+		rp := kmsg.NewOffsetCommitRequestTopicPartition()
+		rp.Offset = offset
+		rt.Topic, rt.Partitions = "quakes", append(rt.Partitions, rp)
+		req.Topics = append(req.Topics, rt)
+		if res, err := req.RequestWith(t.Context(), cl); err != nil || res.Topics[0].Partitions[0].ErrorCode != 0 {
+			t.Fatal(err, res)
+		}
+		produce(t, cl, 0, 10)
+		publish(t, s, mem)
+	}
+	h := headOf(t, mem, 0)
+	if h.Next != 50 || h.Totals.Rows != 50 {
+		t.Errorf("next %d, %d rows, want 50", h.Next, h.Totals.Rows)
+	}
+	req := kmsg.NewPtrOffsetFetchRequest()
+	rt := kmsg.NewOffsetFetchRequestTopic()
+	rt.Topic, rt.Partitions = "quakes", []int32{0}
+	req.Group, req.Topics = "g", append(req.Topics, rt)
+	res, err := req.RequestWith(t.Context(), cl)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error)
-	go func() { done <- k.Run(ctx) }()
-	said.wait(t, "published")
-	cancel()
-	if err := <-done; !errors.Is(err, ErrStopped) {
-		t.Errorf("got %v, want %v", err, ErrStopped)
-	}
-	if err := runOnce(t, quakes(c), mem); err != nil {
-		t.Fatal(err)
-	}
-	if h := head(t, mem, 0); h.Next != 14 || h.Totals.Rows != 14 {
-		t.Errorf("next %d, rows %d", h.Next, h.Totals.Rows)
-	}
-}
-
-// Of two processes with the same static partitions the second one takes them,
-// and the first ends as fenced, after a pause that a supervisor can live with.
-func TestSecondTakesOver(t *testing.T) {
-	c := cluster(t, 1)
-	produce(t, c, 0, 0, 10)
-	mem, said := &memory.Store{}, make(events, 1000)
-	first, err := New(Config{Settings: quakes(c), Store: mem, Log: slog.New(said)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	first.pause = time.Millisecond
-	done := make(chan error)
-	go func() { done <- first.Run(t.Context()) }()
-	said.wait(t, "published")
-	h := head(t, mem, 0)
-	if _, err := manifest.Claim(t.Context(), store.Sub(mem, "quakes/"), manifest.Claimant{
-		Table: "quakes", Host: "another", Identity: record.Identity{Cluster: h.Identity.Cluster, Topic: h.Identity.Topic},
-	}); err != nil {
-		t.Fatal(err)
-	}
-	produce(t, c, 0, 10, 10)
-	if err := <-done; !errors.Is(err, manifest.ErrFenced) || strings.Contains(err.Error(), "\n") {
-		t.Errorf("got %v, want %v", err, manifest.ErrFenced)
-	}
-	if h := head(t, mem, 0); h.Next != 10 || h.Owner.Host != "another" {
-		t.Errorf("next %d, owner %+v", h.Next, h.Owner)
-	}
-}
-
-// One partition that fails stops nothing but itself: the others are published,
-// and the end tells of it.
-func TestOneFails(t *testing.T) {
-	c := cluster(t, 2)
-	produce(t, c, 0, 0, 10)
-	produce(t, c, 1, 0, 3)
-	set, mem, far := quakes(c), &memory.Store{}, int64(5)
-	set.Start = settings.Start{Offset: &far} // which partition 1 does not hold
-	err := runOnce(t, set, mem)
-	if err == nil || !strings.Contains(err.Error(), "quakes/1: ") {
-		t.Errorf("got %v", err)
-	}
-	if h := head(t, mem, 0); h.First != 5 || h.Next != 10 {
-		t.Errorf("[%d,%d), want [5,10)", h.First, h.Next)
-	}
-}
-
-// Logs tells of all partitions, by their ids, and of what is wrong with the name.
-func TestLogs(t *testing.T) {
-	c := cluster(t, 3)
-	produce(t, c, 2, 0, 4)
-	produce(t, c, 0, 0, 1)
-	set := quakes(c)
-	set.Group, set.Partitions, set.WaitForTopics = "never-joined", map[string][]int32{"quakes": {1}}, true
-	got, err := Logs(t.Context(), set, "quakes")
-	if want := []Log{{0, 0, 1}, {1, 0, 0}, {2, 0, 4}}; err != nil || !slices.Equal(got, want) {
-		t.Errorf("got %v, err %v, want %v", got, err, want)
-	}
-	if _, err := Logs(t.Context(), set, "quaker"); err == nil || !strings.Contains(err.Error(), `topic "quaker"`) {
-		t.Errorf("got %v", err)
-	}
-	set.TLS.CA = "/nowhere.pem"
-	if _, err := Logs(t.Context(), set, "quakes"); err == nil || !strings.Contains(err.Error(), "tls.ca") {
-		t.Errorf("got %v", err)
+	if len(res.Topics) != 1 || res.Topics[0].Partitions[0].Offset != 50 {
+		t.Errorf("the group is at %+v, want 50", res.Topics)
 	}
 }

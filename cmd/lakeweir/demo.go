@@ -44,6 +44,9 @@ demo could not finish; 2 wrong usage. %d records and %d kills by default.`, demo
 		Args: args(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.Kills, o.real = &kills, len(given) > 0
+			if o.Records < 1 {
+				return usage(fmt.Errorf("--records %d: there is nothing to show without records", o.Records))
+			}
 			if o.real && cmd.Flags().Changed("dir") {
 				return usage(errors.New("--dir is for the embedded demo: say where with --store"))
 			}

@@ -164,7 +164,7 @@ func TestStatus(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	for i, want := range [][]string{
-		{"TABLE", "PARTITION", "NEXT", "PENDING"},
+		{"TABLE", "PART", "NEXT", "PENDING", "END", "LAG", "AGE"},
 		{"quakes", "0", "20", "-", "?", "?"},
 		{"quakes", "1", "20", "[20,25)", "?", "?"},
 	} {
@@ -182,8 +182,10 @@ func TestStatus(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	// A table without a head, and a store without a table.
-	if got := lakeweir(t, "status", "other", "--store", "dir:"+path); got.code != 0 || !strings.Contains(got.out, "nothing is published") {
-		t.Errorf("%+v", got)
+	fails(t, exitError, `there is no table "other" in dir:`, "status", "other", "--store", "dir:"+path)
+	if got := lakeweir(t, "status", "quakes", "other", "--store", "dir:"+path); got.code != exitError ||
+		!strings.Contains(got.err, `no table "other"`) || !strings.Contains(got.out, "quakes") {
+		t.Errorf("a table that is there beside one that is not: %+v", got)
 	}
 	if got := lakeweir(t, "status", "--store", "dir:"+t.TempDir()); got.code != 0 || !strings.Contains(got.out, "nothing is published") {
 		t.Errorf("%+v", got)

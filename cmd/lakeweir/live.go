@@ -106,13 +106,14 @@ type lagWatch struct {
 }
 
 func (l *lagWatch) watch(ctx context.Context, k *sink.Sink) {
-	tick := time.NewTicker(lagEvery)
+	tick := time.NewTicker(liveEvery) // the first answer soon
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+			tick.Reset(lagEvery)
 		}
 		n, err := k.Lag(ctx)
 		if err != nil {
@@ -130,14 +131,15 @@ func (l *lagWatch) get() int64 {
 	return l.behind
 }
 
-// liveLine returns the line that is shown every second.
+// liveLine returns the line that is shown every second. What matters most comes
+// first, since a narrow terminal cuts the end off.
 func liveLine(f sink.Figures, rate float64, lag int64) string {
 	behind := "?"
 	if lag >= 0 {
 		behind = thousands(lag)
 	}
-	return fmt.Sprintf("%s rows/s | published %s rows in %s files | lag %s | %d partitions, %d open | %s dead letters | %s of records in memory",
-		thousands(int64(rate)), thousands(f.Rows), thousands(f.Files), behind, f.Partitions, f.Open, thousands(f.Dead), bytesText(f.Memory))
+	return fmt.Sprintf("%s rows/s | %s rows in %s files | lag %s | %s dead | %d partitions, %d open | %s held",
+		thousands(int64(rate)), thousands(f.Rows), thousands(f.Files), behind, thousands(f.Dead), f.Partitions, f.Open, bytesText(f.Memory))
 }
 
 // thousands writes a number in groups of three digits.

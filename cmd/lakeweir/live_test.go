@@ -14,7 +14,7 @@ import (
 
 func TestLiveLine(t *testing.T) {
 	f := sink.Figures{Partitions: 4, Open: 2, Rows: 1234567, Dead: 3, Files: 17, Memory: 45 << 20}
-	want := "12,345 rows/s | published 1,234,567 rows in 17 files | lag 890 | 4 partitions, 2 open | 3 dead letters | 45.0 MiB of records in memory"
+	want := "12,345 rows/s | 1,234,567 rows in 17 files | lag 890 | 3 dead | 4 partitions, 2 open | 45.0 MiB held"
 	if got := liveLine(f, 12345.6, 890); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -38,11 +38,11 @@ func TestNumbersForPeople(t *testing.T) {
 	f(bytesText(1023), "1023 B")
 	f(bytesText(1024), "1.0 KiB")
 	f(bytesText(1536<<20), "1.5 GiB")
-	f(ageText(-time.Second), "0s ago")
-	f(ageText(90*time.Second), "90s ago")
-	f(ageText(90*time.Minute), "90m ago")
-	f(ageText(30*time.Hour), "30h ago")
-	f(ageText(72*time.Hour), "3d ago")
+	f(ageText(-time.Second), "0s")
+	f(ageText(90*time.Second), "90s")
+	f(ageText(90*time.Minute), "90m")
+	f(ageText(30*time.Hour), "30h")
+	f(ageText(72*time.Hour), "3d")
 }
 
 // Log lines go above the live line, which stays.

@@ -62,6 +62,8 @@ func TestUsageErrors(t *testing.T) {
 	fails(t, exitUsage, "lakeweir run --help", "run", "--frobnicate")
 	fails(t, exitUsage, "--memory: ", "run", "--memory", "lots")
 	fails(t, exitUsage, "needs an argument", "run", "--memory")
+	fails(t, exitUsage, `lakeweir: --kills: "x": invalid syntax`, "demo", "--kills", "x")
+	fails(t, exitUsage, "there is nothing to show without records", "demo", "--records", "0")
 	// Arguments.
 	fails(t, exitUsage, "takes the name of one table", "files")
 	fails(t, exitUsage, "takes the name of one table", "verify", "a", "b")

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -110,6 +111,11 @@ func exitCode(err error) int {
 
 // flagError explains a flag that cannot be read.
 func flagError(cmd *cobra.Command, err error) error {
+	var bad *pflag.InvalidValueError
+	if num := (*strconv.NumError)(nil); errors.As(err, &bad) && errors.As(err, &num) {
+		// The words of strconv name the functions of a library.
+		return usage(fmt.Errorf("--%s: %q: %w", bad.GetFlag().Name, bad.GetValue(), num.Err))
+	}
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
 		return usage(err)
@@ -126,7 +132,7 @@ func flagError(cmd *cobra.Command, err error) error {
 func args(least, most int, want string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < least || len(args) > most {
-			return usage(fmt.Errorf("%s takes %s, not %d arguments", cmd.CommandPath(), want, len(args)))
+			return usage(fmt.Errorf("%s takes %s; %d given", cmd.CommandPath(), want, len(args)))
 		}
 		return nil
 	}

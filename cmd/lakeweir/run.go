@@ -83,8 +83,10 @@ func runRun(ctx context.Context, o runOptions, errOut io.Writer) error {
 	err = s.Run(ctx)
 	cancel()
 	done()
-	f := s.Figures()
-	log.Info("ended", "rows", f.Rows, "dead", f.Dead, "files", f.Files, "bytes", f.Bytes)
+	// A start that failed has one line: its error.
+	if f := s.Figures(); err == nil || f.Records > 0 {
+		log.Info("ended", "rows", f.Rows, "dead", f.Dead, "files", f.Files, "bytes", f.Bytes)
+	}
 	return err
 }
 

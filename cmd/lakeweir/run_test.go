@@ -96,7 +96,7 @@ func TestRunOnce(t *testing.T) {
 		}
 	}
 	// The table of a status has the same figures.
-	if got := lakeweir(t, "status", "-c", file); !strings.Contains(got.out, "quakes  0          50    -        50       0 ") {
+	if got := lakeweir(t, "status", "-c", file); !strings.Contains(got.out, "quakes  0     50    -        50   0    ") {
 		t.Errorf("%+v", got)
 	}
 }

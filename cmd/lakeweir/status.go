@@ -31,9 +31,10 @@ func newStatusCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "status [TABLE...]", Short: "Print how far each partition is published",
 		Long: `Prints for each partition what its head says (next offset, pending range, epoch
-and owner, rows) and, where brokers are set and answer, how much of the log is
-not published yet. Without names: the topics of the settings, or all tables of
-the store if there are none.`,
+and owner, rows) and, where brokers are set and answer, the END of the log and
+the LAG: how much of it is not published yet. AGE is that of the last publish.
+Without names: the topics of the settings, or all tables of the store if there
+are none.`,
 		Args: args(0, 1<<20, "names of tables"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if o.settings, err = load(&flags); err != nil {
@@ -83,6 +84,7 @@ func runStatus(ctx context.Context, o statusOptions, out, errOut io.Writer) erro
 	if err != nil {
 		return err
 	}
+	named := o.tables
 	if o.tables, err = o.names(ctx, s); err != nil {
 		return err
 	}
@@ -102,7 +104,22 @@ func runStatus(ctx context.Context, o statusOptions, out, errOut io.Writer) erro
 			r.Broker = oneLine(err)
 		}
 	}
-	return o.print(r, out, errOut)
+	unknown := r.unknown(named, o.settings.Store)
+	if unknown != nil && len(r.Partitions) == 0 {
+		return unknown
+	}
+	return cmp.Or(o.print(r, out, errOut), unknown)
+}
+
+// unknown returns an error if neither the store nor a broker knows a table that
+// was asked for by name.
+func (r *report) unknown(named []string, where string) error {
+	for _, table := range named {
+		if !slices.ContainsFunc(r.Partitions, func(p partitionStatus) bool { return p.Table == table }) {
+			return fmt.Errorf("there is no table %q in %s: `lakeweir status` without a name lists those that are there", table, where)
+		}
+	}
+	return nil
 }
 
 // names returns the tables that are asked for: those named, else the topics of
@@ -137,7 +154,7 @@ func tables(ctx context.Context, s store.Store) ([]string, error) {
 			after = name
 			continue
 		}
-		if settings.CheckTopic(name) != nil || strings.HasPrefix(name, ".") {
+		if settings.CheckTopic(name) != nil {
 			continue
 		}
 		ids, err := manifest.Partitions(ctx, store.Sub(s, name+"/"))

@@ -29,7 +29,7 @@ func (o statusOptions) print(r report, out, errOut io.Writer) error {
 // table prints the report for people.
 func (r report) table(out io.Writer, now time.Time) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "TABLE\tPARTITION\tNEXT\tPENDING\tLOG END\tUNPUBLISHED\tLAST PUBLISH\tROWS\tDEAD\tEPOCH\tOWNER")
+	fmt.Fprintln(w, "TABLE\tPART\tNEXT\tPENDING\tEND\tLAG\tAGE\tROWS\tDEAD\tEPOCH\tOWNER")
 	for _, p := range r.Partitions {
 		fmt.Fprintf(w, "%s\t%d\t", p.Table, p.Partition)
 		switch {
@@ -65,11 +65,11 @@ func number(n *int64) string {
 func ageText(d time.Duration) string {
 	switch d = max(d, 0); {
 	case d < 2*time.Minute:
-		return fmt.Sprintf("%ds ago", int(d.Seconds()))
+		return fmt.Sprintf("%ds", int(d.Seconds()))
 	case d < 2*time.Hour:
-		return fmt.Sprintf("%dm ago", int(d.Minutes()))
+		return fmt.Sprintf("%dm", int(d.Minutes()))
 	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh ago", int(d.Hours()))
+		return fmt.Sprintf("%dh", int(d.Hours()))
 	}
-	return fmt.Sprintf("%dd ago", int(d.Hours()/24))
+	return fmt.Sprintf("%dd", int(d.Hours()/24))
 }

@@ -55,13 +55,13 @@ func Run(ctx context.Context, c Config) (Report, error) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r := Report{Seed: c.Seed}
+	r := Report{Seed: c.Seed, Steps: map[string]int{}} // empty in JSON, not null
 	begin := time.Now()
-	o, place, closeBroker, err := c.open(ctx)
+	o, place, end, err := c.open(ctx)
 	if err != nil {
 		return r, err
 	}
-	defer closeBroker()
+	defer end()
 	r.Dir, r.Table = place.URI, o.Topic
 	cl, err := client(place.Source)
 	if err != nil {
@@ -102,6 +102,9 @@ func (c Config) perform(ctx context.Context, o order, place Place, cl *kgo.Clien
 		r.problem(fmt.Errorf("%d of %d events were sent", sent, c.Records))
 	}
 	check(ctx, root, l, r)
+	if ctx.Err() != nil {
+		return ctx.Err() // a check that was cut short knows nothing
+	}
 	r.Seconds = time.Since(begin).Seconds()
 	stage.account(r)
 	return stage.places(ctx, root, r)
@@ -135,7 +138,7 @@ func (c Config) withDefaults() (Config, error) {
 const minPerShare = 16
 
 // open opens the place of the show.
-func (c Config) open(ctx context.Context) (o order, p Place, closeBroker func(), err error) {
+func (c Config) open(ctx context.Context) (o order, p Place, end func(), err error) {
 	if c.Place != nil {
 		var b [4]byte
 		for i := range b {
@@ -143,17 +146,20 @@ func (c Config) open(ctx context.Context) (o order, p Place, closeBroker func(),
 		}
 		return order{Topic: "lakeweir-demo-" + hex.EncodeToString(b[:])}, *c.Place, func() {}, nil
 	}
-	if err := prepare(c.Dir); err != nil {
+	release, err := prepare(c.Dir)
+	if err != nil {
 		return o, p, nil, err
 	}
 	broker, err := startBroker()
 	if err != nil {
+		release()
 		return o, p, nil, err
 	}
+	end = func() { broker.Close(); release() }
 	o = order{Topic: table, Dir: c.Dir, Brokers: broker.ListenAddrs()}
 	if p, err = o.embedded(ctx); err != nil {
-		broker.Close()
+		end()
 		return o, p, nil, err
 	}
-	return o, p, broker.Close, nil
+	return o, p, end, nil
 }

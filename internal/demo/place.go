@@ -21,27 +21,40 @@ const table = "quakes"
 // marker is a file in a directory of the demo that says whose it is.
 const marker = ".lakeweir-demo"
 
-// prepare makes the directory of the store. One of a former demo is emptied;
-// one with anything else in it is left alone.
-func prepare(dir string) error {
+// prepare makes the directory of the store, for this process alone until
+// release is called. One of a former demo is emptied; one with anything else in
+// it, or of a demo that is going on, is left alone.
+func prepare(dir string) (release func(), err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("open the directory of the demo: %w", err)
+		return nil, fmt.Errorf("open the directory of the demo: %w", err)
 	}
-	if _, err := os.Stat(filepath.Join(dir, marker)); err != nil && len(entries) > 0 {
-		return fmt.Errorf("%w: directory %s is not empty and not of a former demo: name another with --dir", ErrUsage, dir)
-	}
-	if err := os.RemoveAll(filepath.Join(dir, table)); err != nil {
-		return fmt.Errorf("remove the table of a former demo: %w", err)
+	path := filepath.Join(dir, marker)
+	if _, err := os.Stat(path); err != nil && len(entries) > 0 {
+		return nil, fmt.Errorf("%w: directory %s is not empty and not of a former demo: name another with --dir", ErrUsage, dir)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("make the directory of the demo: %w", err)
+		return nil, fmt.Errorf("make the directory of the demo: %w", err)
+	}
+	mark, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("mark the directory of the demo: %w", err)
+	}
+	release = func() { mark.Close() }
+	if err := lock(mark); err != nil {
+		release()
+		return nil, fmt.Errorf("%w: another demo runs in directory %s: wait for it, or name another with --dir", ErrUsage, dir)
 	}
 	text := "The directory belongs to `lakeweir demo`, which removes the table in it when it is run again.\n"
-	if err := os.WriteFile(filepath.Join(dir, marker), []byte(text), 0o644); err != nil {
-		return fmt.Errorf("mark the directory of the demo: %w", err)
+	if _, err := mark.WriteAt([]byte(text), 0); err != nil {
+		release()
+		return nil, fmt.Errorf("mark the directory of the demo: %w", err)
 	}
-	return nil
+	if err := os.RemoveAll(filepath.Join(dir, table)); err != nil {
+		release()
+		return nil, fmt.Errorf("remove the table of a former demo: %w", err)
+	}
+	return release, nil
 }
 
 // client opens a producer. It is of another library than the sinks' source, so

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/lakeweir/lakeweir/internal/source"
@@ -22,6 +23,13 @@ func TestPrepare(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+	}
+	prepare := func(dir string) error {
+		release, err := prepare(dir)
+		if err == nil {
+			release()
+		}
+		return err
 	}
 	exists := func(path string) bool { _, err := os.Stat(path); return err == nil }
 
@@ -52,6 +60,34 @@ func TestPrepare(t *testing.T) {
 	if err := prepare(filepath.Join(root, "file")); err == nil {
 		t.Error("a file is taken for a directory")
 	}
+}
+
+// A directory is one demo's at a time: another would remove the table that the
+// first one is about to count.
+func TestPrepareOneAtATime(t *testing.T) {
+	if !contends {
+		return // no such locks here
+	}
+	dir := t.TempDir()
+	release, err := prepare(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := filepath.Join(dir, table)
+	if err := os.Mkdir(kept, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := prepare(dir); !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), "another demo runs in") {
+		t.Errorf("a second demo: %v", err)
+	}
+	if _, err := os.Stat(kept); err != nil {
+		t.Errorf("the table of the first one is gone: %v", err)
+	}
+	release()
+	if release, err = prepare(dir); err != nil {
+		t.Fatalf("after the first one: %v", err)
+	}
+	release()
 }
 
 // The producer logs in as the sinks do.

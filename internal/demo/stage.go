@@ -20,12 +20,14 @@ type stage struct {
 	bar     *progressbar.ProgressBar // nil where none can be drawn
 	records int64
 	kills   int // planned
+
+	terminal io.Writer // of the bar
 }
 
 // newStage returns the stage of a show. The bar is drawn on a terminal; nil is
 // none.
 func newStage(out, terminal io.Writer, records, kills int) *stage {
-	s := &stage{out: out, records: int64(records), kills: kills}
+	s := &stage{out: out, records: int64(records), kills: kills, terminal: terminal}
 	if terminal != nil {
 		s.bar = progressbar.NewOptions(records, progressbar.OptionSetWriter(terminal),
 			progressbar.OptionSetDescription("published"), progressbar.OptionShowCount(),
@@ -74,6 +76,7 @@ func (s *stage) paused(show *show, c, heir *child, at report, fences int) {
 func (s *stage) close() {
 	if s.bar != nil {
 		_ = s.bar.Finish()
+		fmt.Fprint(s.terminal, "\r\x1b[K") // what a terminal adds to the line, as the ^C of an interrupt
 	}
 }
 
@@ -126,7 +129,7 @@ func (s *stage) places(ctx context.Context, root store.Store, r *Report) error {
 				return fmt.Errorf("list %s: %w", prefix, err)
 			}
 			if n++; n <= listed {
-				fmt.Fprintf(s.out, "  %-70s %8d bytes\n", info.Key, info.Size)
+				fmt.Fprintf(s.out, "%8d bytes  %s\n", info.Size, info.Key) // the size first: 80 columns do
 			}
 		}
 		if n > listed {

@@ -52,11 +52,18 @@ func (s *Settings) topicNames() value {
 // (https://kafka.apache.org/documentation/#multitenancy-topic-naming).
 const maxTopic = 249
 
-// CheckTopic returns an error for a name that no topic can have.
+// ownPrefix begins the names of folders that are lakeweir's own beside the
+// tables of a store: locks of a directory, and objects of the probe.
+const ownPrefix = ".lakeweir"
+
+// CheckTopic returns an error for a name that no topic, or no table, can have.
 func CheckTopic(name string) error {
 	const legal = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 	if name == "" || name == "." || name == ".." || len(name) > maxTopic || strings.Trim(name, legal) != "" {
-		return fmt.Errorf("%q cannot be the name of a topic: Kafka takes letters, digits, dot, underscore and dash", name)
+		return fmt.Errorf("%q cannot be the name of a topic: Kafka takes letters, digits, dot, underscore and dash, %d at most", name, maxTopic)
+	}
+	if strings.HasPrefix(name, ownPrefix) {
+		return fmt.Errorf("topic %q cannot be a table: names that begin with %s are lakeweir's own in a store", name, ownPrefix)
 	}
 	return nil
 }

@@ -108,6 +108,10 @@ func TestTopicNames(t *testing.T) {
 	f("a.b_c-D9", true)
 	f(strings.Repeat("x", 249), true)
 	f(strings.Repeat("x", 250), false)
+	f(".hidden", true)
+	// Folders of lakeweir's own: a table there met the locks of a directory.
+	f(".lakeweir", false)
+	f(".lakeweir-probe-x", false)
 	for _, bad := range []string{"", ".", "..", "a/b", "a b", "a\n", "å"} {
 		f(bad, false)
 	}

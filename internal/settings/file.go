@@ -1,8 +1,10 @@
 package settings
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -36,15 +38,14 @@ func (s *Settings) loadFile(path string, lookup func(string) (string, bool)) err
 
 // loadYAML reads the text of a file.
 func (s *Settings) loadYAML(name string, body []byte, lookup func(string) (string, bool)) error {
-	var doc yaml.Node
-	if err := yaml.Unmarshal(body, &doc); err != nil {
-		return fmt.Errorf("%s: %s", name, strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "yaml: ")), " "))
-	}
-	if len(doc.Content) == 0 {
-		return nil
-	}
 	f := &file{name: name, into: s, lookup: lookup, seen: map[string]bool{}}
-	root := resolve(doc.Content[0])
+	root, err := f.parse(body)
+	if err != nil || root == nil {
+		return err
+	}
+	if err := f.sound(root, nil); err != nil {
+		return err
+	}
 	if isNull(root) {
 		return nil
 	}
@@ -52,6 +53,50 @@ func (s *Settings) loadYAML(name string, body []byte, lookup func(string) (strin
 		return f.errorf(root, "want settings as key: value")
 	}
 	return f.settings(root, "")
+}
+
+// parse returns the only document of a file, nil if there is none.
+func (f *file) parse(body []byte) (*yaml.Node, error) {
+	var doc, more yaml.Node
+	d := yaml.NewDecoder(bytes.NewReader(body))
+	err := d.Decode(&doc)
+	if errors.Is(err, io.EOF) {
+		return nil, nil
+	}
+	if err == nil {
+		if err = d.Decode(&more); err == nil {
+			return nil, f.errorf(&more, "a second document begins, which would not be read: join the two")
+		}
+	}
+	switch {
+	case errors.Is(err, io.EOF):
+		return doc.Content[0], nil
+	case strings.Contains(err.Error(), "unknown anchor"):
+		// The name may be a secret that begins with a star.
+		return nil, fmt.Errorf("%s: an alias (*name) leads nowhere: put a value that begins with * in quotes", f.name)
+	}
+	return nil, fmt.Errorf("%s: %s", f.name, strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "yaml: ")), " "))
+}
+
+// sound refuses what YAML allows and no setting means: a value that holds
+// itself by an alias, and a value without quotes that YAML takes for a tag or
+// an anchor because of its first letter, so that nothing is left of it.
+// Above are the nodes that hold n.
+func (f *file) sound(n *yaml.Node, above []*yaml.Node) error {
+	switch {
+	case n.Kind == yaml.AliasNode && slices.Contains(above, n.Alias):
+		return f.errorf(n, "the alias *%s stands within the value that it names", n.Value)
+	case n.Kind == yaml.ScalarNode && strings.HasPrefix(n.Tag, "!") && !strings.HasPrefix(n.Tag, "!!"):
+		return f.errorf(n, "put a value that begins with ! in quotes")
+	case isNull(n) && n.Anchor != "":
+		return f.errorf(n, "put a value that begins with & in quotes")
+	}
+	for _, c := range n.Content {
+		if err := f.sound(c, append(above, n)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // errorf returns an error with the place in the file.

@@ -82,7 +82,7 @@ func quote(t string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_/.-:"
 	_, number := strconv.ParseFloat(t, 64)
 	_, boolean := parseBool(t)
-	if t == "" || number == nil || boolean == nil || t == "null" || strings.Trim(t, plain) != "" || strings.ContainsAny(t[:1], "-.:") || strings.HasSuffix(t, ":") {
+	if t == "" || number == nil || boolean == nil || strings.EqualFold(t, "null") || strings.Trim(t, plain) != "" || strings.ContainsAny(t[:1], "-.:") || strings.HasSuffix(t, ":") {
 		return strconv.Quote(t)
 	}
 	return t

@@ -28,6 +28,10 @@ func ParseLocation(t string) (Location, error) {
 		if rest == "" {
 			return Location{}, fmt.Errorf("store %q names no directory: %s", t, want)
 		}
+		if strings.HasPrefix(rest, "//") && !strings.HasPrefix(rest, "///") {
+			// As a path it would begin at the root of the file system.
+			return Location{}, fmt.Errorf("store %q has slashes as of a host: write dir:%s or dir:/%[2]s", t, rest[2:])
+		}
 		return Location{Driver: "dir", Path: rest}, nil
 	case "s3", "minio", "minios":
 		rest, ok := strings.CutPrefix(rest, "//")
@@ -46,6 +50,9 @@ func ParseLocation(t string) (Location, error) {
 		return l, l.check(t, want)
 	case "":
 		return Location{}, errors.New("store is not set: " + want)
+	}
+	if strings.Contains(t, "@") {
+		return Location{}, errors.New("store is of no known kind: " + want + "; credentials are settings of their own")
 	}
 	return Location{}, fmt.Errorf("store %q is of no known kind: %s", t, want)
 }

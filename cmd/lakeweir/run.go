@@ -106,7 +106,7 @@ func proof(set *settings.Settings, root store.Store) func(context.Context) error
 func (o runOptions) obey(ctx context.Context, cancel func(), s *sink.Sink, log *slog.Logger) {
 	select {
 	case sig := <-o.signals:
-		log.Info("stopping: publishing what was read", "signal", sig, "at_most", o.settings.ShutdownTimeout)
+		log.Info("stopping: publishing what was read", "signal", sig.String(), "at_most", o.settings.ShutdownTimeout.String())
 	case <-ctx.Done():
 		return
 	}

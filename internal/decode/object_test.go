@@ -153,7 +153,9 @@ func TestRest(t *testing.T) {
 	f(`{"x":null}`, `{"x":null}`)
 	f("{\"x\":\"\xff\"}", "invalid_utf8")
 	f("{\"\xff\":1}", "invalid_utf8")
-	f(`{"x":"\ud83d"}`, `{"x":"\ud83d"}`)
+	f(`{"x":"\ud83d\ude00"}`, `{"x":"\ud83d\ude00"}`)
+	f(`{"x":"\ud83d"}`, "invalid_utf8")
+	f(`{"\ude00":1}`, "invalid_utf8")
 
 	g := func(text, want string) {
 		t.Helper()

@@ -3,7 +3,6 @@ package decode
 import (
 	"bytes"
 	"hash/maphash"
-	"unicode/utf8"
 )
 
 // none is the index of no entry.
@@ -117,7 +116,7 @@ func (o *Object) AppendRest(a *Arena) ([]byte, Reason) {
 	switch {
 	case len(text) == 0:
 		return nil, ""
-	case o.s.flags&nonASCII != 0 && !utf8.Valid(text):
+	case !readable(text, o.s.flags):
 		return nil, BadText
 	}
 	return text, ""

@@ -54,12 +54,43 @@ func (t Token) Chars(a *Arena) ([]byte, Reason) {
 	return text, ""
 }
 
-// JSON returns the text of any value, byte for byte.
+// JSON returns the text of any value, byte for byte. The reason is "" unless a
+// reader of JSON could not turn its strings into text.
 func (t Token) JSON() ([]byte, Reason) {
-	if t.flags&nonASCII != 0 && !utf8.Valid(t.Text) {
+	if !readable(t.Text, t.flags) {
 		return nil, BadText
 	}
 	return t.Text, ""
+}
+
+// readable reports whether the strings in a JSON text are whole characters.
+// The flags say what to look for.
+func readable(text []byte, flags uint8) bool {
+	return (flags&nonASCII == 0 || utf8.Valid(text)) && (flags&escaped == 0 || wholePairs(text))
+}
+
+// wholePairs reports whether each escape of a surrogate in a JSON text, which
+// is valid but for that, is the first or the second half of a pair.
+func wholePairs(text []byte) bool {
+	for {
+		i := bytes.IndexByte(text, '\\')
+		if i < 0 {
+			return true
+		}
+		if text = text[i+1:]; text[0] != 'u' {
+			text = text[1:]
+			continue
+		}
+		r := hex4(text[1:])
+		text = text[5:]
+		if !utf16.IsSurrogate(r) {
+			continue
+		}
+		if len(text) < 6 || text[0] != '\\' || text[1] != 'u' || utf16.DecodeRune(r, hex4(text[2:])) == utf8.RuneError {
+			return false
+		}
+		text = text[6:]
+	}
 }
 
 // Binary returns the bytes that a string token holds in base64 (RFC 4648,

@@ -167,8 +167,15 @@ func TestJSONText(t *testing.T) {
 	}
 	// White space, escapes and digits stay as they are.
 	f("{ \"a\" :\t1.0e0 }", "{ \"a\" :\t1.0e0 }")
-	f(`"\ud83d"`, `"\ud83d"`)
 	f(`["é"]`, `["é"]`)
+	f(`["\ud83d\uDE00","\\ud83d"]`, `["\ud83d\uDE00","\\ud83d"]`)
+	// Half a pair, in a value or a name: engines refuse a whole column for one.
+	f(`"\ud83d"`, "invalid_utf8")
+	f(`["\ude00"]`, "invalid_utf8")
+	f(`{"\ud83d":1}`, "invalid_utf8")
+	f(`["\ud83d","\ude00"]`, "invalid_utf8")
+	f(`"\\\ud83d\\u0041"`, "invalid_utf8")
+	f(`"\ud83d\u0041"`, "invalid_utf8")
 	f("[\"\xff\"]", "invalid_utf8")
 	f("{\"\xff\":1}", "invalid_utf8")
 }

@@ -20,6 +20,9 @@ import (
 func (s *session) commitAll(ctx context.Context, ready <-chan *unit) error {
 	told := s.teller()
 	defer told.close()
+	if s.log.Head().Next != s.claimed { // a pending range was finished, or lost offsets counted
+		told.tell(s.log.Head().Next)
+	}
 	var ahead *unit
 	for {
 		u := ahead

@@ -3,6 +3,7 @@ package writer_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -198,6 +199,26 @@ func TestPendingRangeIsLost(t *testing.T) {
 	f("A", 1, 20, writer.SkipLost, nil, 20)
 	// The objects are of software that lays out otherwise.
 	f("a", 1, 5, writer.SkipLost, nil, 5)
+}
+
+// The broker is told of a pending range that a restart finished, though nothing
+// follows it.
+func TestBrokerIsToldOfFinishedRange(t *testing.T) {
+	var told []int64
+	c := config(t, pending(t, "A", 2), newTape(13, 5))
+	c.Once = true
+	c.Published = func(_ context.Context, next int64) error {
+		told = append(told, next)
+		return nil
+	}
+	for range 2 { // the second run has nothing to tell
+		if err := writer.New(nil).Run(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !slices.Equal(told, []int64{13}) {
+		t.Fatalf("told %v, want 13", told)
+	}
 }
 
 // The topic is deleted and created again while a batch is open: nothing of it

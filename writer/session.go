@@ -24,7 +24,8 @@ type session struct {
 	holder  *holder
 	log     *manifest.Log // of the goroutine that commits
 	place   manifest.Partition
-	schema  int // version of the stored schema
+	claimed int64 // next offset at the claim
+	schema  int   // version of the stored schema
 	encoder Encoder
 	reader  reader
 	once    int64 // with Once, the position to stop at

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 
@@ -83,6 +84,9 @@ func runFiles(ctx context.Context, o filesOptions, out io.Writer) error {
 			return err
 		}
 		for r, err := range h.All(ctx, root) {
+			if errors.Is(err, store.ErrNotExist) { // no list is ever deleted
+				err = fmt.Errorf("%w: %w", manifest.ErrDamage, err)
+			}
 			if err != nil {
 				return err
 			}

@@ -142,6 +142,28 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// A list that the head names and that is not there is damage, not an end.
+func TestFilesOfDamagedTable(t *testing.T) {
+	path := newLake(t)
+	s, err := dir.New(t.Context(), dir.Config{Root: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := store.Sub(s, "quakes/")
+	first := func(context.Context) (int64, error) { return 0, nil }
+	if _, err := manifest.Reset(t.Context(), root, manifest.Claimant{Table: "quakes", First: first}); err != nil { // seals a list
+		t.Fatal(err)
+	}
+	lists, err := filepath.Glob(filepath.Join(path, "quakes", "manifest", "00000", "*.json"))
+	if err != nil || len(lists) != 1 {
+		t.Fatalf("lists %v, %v", lists, err)
+	}
+	if err := os.Remove(lists[0]); err != nil {
+		t.Fatal(err)
+	}
+	fails(t, exitDamage, "damaged table", "files", "quakes", "--store", "dir:"+path)
+}
+
 // A wrong name or a wrong place is no empty table.
 func TestNoTable(t *testing.T) {
 	path := newLake(t)

@@ -72,7 +72,7 @@ func checkTopics(c Config, l layout) error {
 		switch {
 		case !ok || t.code == codeUnknownTopic:
 			if !c.WaitForTopics {
-				return fmt.Errorf("topic %q: %w on %v: create it, correct the name, or wait for it by configuration",
+				return fmt.Errorf("topic %q: %w on %v: create it, correct the name, or set wait_for_topics",
 					name, ErrNoTopic, c.Brokers)
 			}
 			c.Log.Info("waiting for a topic that does not exist yet", "topic", name)

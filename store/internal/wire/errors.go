@@ -62,7 +62,7 @@ func (p Place) answer(c Call, f Failure) error {
 		if err := p.putAnswer(c, f); err != nil {
 			return err
 		}
-	} else if f.Status == http.StatusNotFound {
+	} else if c.Op != "list" && f.absent() {
 		return store.ErrNotExist
 	}
 	said := f.said()
@@ -84,7 +84,7 @@ func (p Place) putAnswer(c Call, f Failure) error {
 	case http.StatusPreconditionFailed, http.StatusConflict, http.StatusNotModified:
 		return store.ErrConflict
 	case http.StatusNotFound:
-		if match {
+		if match && f.absent() {
 			return store.ErrConflict
 		}
 	case http.StatusNotImplemented:
@@ -95,6 +95,13 @@ func (p Place) putAnswer(c Call, f Failure) error {
 		return fmt.Errorf("%s: the store does not have %s on PUT (%s): %s", p.where(), header, f.said(), useAnother)
 	}
 	return nil
+}
+
+// absent says that an object is not there. Stores answer 404 to other things
+// too, such as an access key that they do not know; an answer to HEAD has no
+// body to tell.
+func (f Failure) absent() bool {
+	return f.Status == http.StatusNotFound && (f.Code == "NoSuchKey" || f.Code == "NotFound" || f.Code == "")
 }
 
 const useAnother = "use another store, or set single_writer: true if no second writer can ever run"

@@ -34,6 +34,11 @@ func TestSentinels(t *testing.T) {
 	f("stat", none, 404, "NotFound", store.ErrNotExist)
 	f("stat", none, 404, "", store.ErrNotExist)
 	f("get", none, 404, "NoSuchBucket", nil)
+	// A key that the store does not know is no object that is not there.
+	f("get", none, 404, "InvalidAccessKeyId", nil)
+	f("list", none, 404, "InvalidAccessKeyId", nil)
+	f("list", none, 404, "NoSuchKey", nil)
+	f("put", store.IfMatch("e"), 404, "InvalidAccessKeyId", nil)
 	f("get", none, 412, "PreconditionFailed", nil)
 	for _, cond := range []store.Cond{store.IfAbsent(), store.IfMatch("e")} {
 		f("put", cond, 412, "PreconditionFailed", store.ErrConflict)

@@ -239,7 +239,7 @@ func TestStatusOfADamagedHead(t *testing.T) {
 func TestVerify(t *testing.T) {
 	path := newLake(t)
 	got := lakeweir(t, "verify", "quakes", "--store", "dir:"+path, "--id", "id")
-	if got.code != 0 || got.out != "table \"quakes\" is whole (0 warnings)\n" || got.err != "" {
+	if got.code != 0 || got.out != "table \"quakes\" is whole (8 files, 0 warnings)\n" || got.err != "" {
 		t.Errorf("%+v", got)
 	}
 	if err := os.Remove(filepath.Join(path, "quakes", "data", "00001-00000000000000000010-00000000000000000020.parquet")); err != nil {

@@ -56,6 +56,7 @@ Exit codes: 0 the table is whole; 1 it could not be checked; 4 damage was found.
 // verdict is the outcome in JSON.
 type verdict struct {
 	Table    string           `json:"table"`
+	Files    int64            `json:"files"` // looked at, of data/ and dead/
 	Damage   int              `json:"damage"`
 	Warnings int              `json:"warnings"`
 	Findings []verify.Finding `json:"findings"`
@@ -75,7 +76,10 @@ func runVerify(ctx context.Context, o verifyOptions, out, errOut io.Writer) erro
 	}
 	bar := newBar(errOut)
 	v := verdict{Table: o.table, Findings: []verify.Finding{}}
-	opts := verify.Options{Table: o.table, Deep: o.deep, ID: o.id, Progress: bar.set}
+	opts := verify.Options{Table: o.table, Deep: o.deep, ID: o.id, Progress: func(done, total int64) {
+		v.Files = done
+		bar.set(done, total)
+	}}
 	for f, err := range verify.Run(ctx, root, opts) {
 		if err != nil {
 			bar.clear()
@@ -124,7 +128,7 @@ func (v *verdict) end(o verifyOptions, out io.Writer) error {
 	if o.json {
 		return nil
 	}
-	_, err := fmt.Fprintf(out, "table %q is whole (%d warnings)\n", v.Table, v.Warnings)
+	_, err := fmt.Fprintf(out, "table %q is whole (%d files, %d warnings)\n", v.Table, v.Files, v.Warnings)
 	return err
 }
 

@@ -3,54 +3,51 @@ package demo
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
-)
 
-// edit replaces one piece of a source file, which must be there exactly once.
-type edit struct{ file, old, new string }
+	"github.com/lakeweir/lakeweir/internal/overlay"
+)
 
 // Each mutant breaks the protocol in a way that the check has to see. It is
 // made by replacing pieces of the product's own sources.
 var mutants = []struct {
 	name  string
-	edits []edit
+	edits []overlay.Edit
 	loses bool // else it doubles
 }{
 	// A sink that wakes after a takeover brings its rows back at a name that
 	// was emptied: a reader that lists files sees them twice.
-	{"blind data PUT", []edit{{
-		"writer/commit.go",
-		"s.Store.Put(ctx, key, body, store.IfAbsent())",
-		"s.Store.Put(ctx, key, body, store.Blind())",
+	{"blind data PUT", []overlay.Edit{{
+		File: "writer/commit.go",
+		Old:  "s.Store.Put(ctx, key, body, store.IfAbsent())",
+		New:  "s.Store.Put(ctx, key, body, store.Blind())",
 	}}, false},
 	// A sink that dies after the commit has not written what it committed.
-	{"publish before data", []edit{{
-		"writer/commit.go",
-		"err := s.write(ctx, u)\n\t\tif err == nil {",
-		"err := error(nil)\n\t\tif err == nil {",
+	{"publish before data", []overlay.Edit{{
+		File: "writer/commit.go",
+		Old:  "err := s.write(ctx, u)\n\t\tif err == nil {",
+		New:  "err := error(nil)\n\t\tif err == nil {",
 	}, {
-		"writer/commit.go",
-		"s.published(u, time.Since(begin))\n\treturn nil",
-		"s.published(u, time.Since(begin))\n\treturn s.write(ctx, u)",
+		File: "writer/commit.go",
+		Old:  "s.published(u, time.Since(begin))\n\treturn nil",
+		New:  "s.published(u, time.Since(begin))\n\treturn s.write(ctx, u)",
 	}}, true},
 	// A sink that dies after it wrote a file leaves it to one that cuts
 	// elsewhere and writes the same records under another name.
-	{"no plan", []edit{{
-		"writer/commit.go",
-		"return s.log.Plan(ctx, *u.plan())",
-		"return nil",
+	{"no plan", []overlay.Edit{{
+		File: "writer/commit.go",
+		Old:  "return s.log.Plan(ctx, *u.plan())",
+		New:  "return nil",
 	}, {
-		"writer/commit.go",
-		"rider = next.plan()",
-		"rider = nil",
+		File: "writer/commit.go",
+		Old:  "rider = next.plan()",
+		New:  "rider = nil",
 	}, {
-		"manifest/log.go",
-		"if len(keys) > 0 || r.Start != h.Next {",
-		"if r.Start != h.Next {",
+		File: "manifest/log.go",
+		Old:  "if len(keys) > 0 || r.Start != h.Next {",
+		New:  "if r.Start != h.Next {",
 	}}, false},
 }
 
@@ -98,55 +95,13 @@ func runProduct(t *testing.T, program string, code int) (r Report) {
 }
 
 // build builds the product from sources with the edits in them.
-func build(t *testing.T, edits []edit) (program string) {
+func build(t *testing.T, edits []overlay.Edit) (program string) {
 	t.Helper()
 	program = filepath.Join(t.TempDir(), "lakeweir")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-overlay", overlay(t, edits),
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-overlay", overlay.File(t, "../..", edits),
 		"-o", program, "../../cmd/lakeweir").CombinedOutput()
 	if err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
 	return program
-}
-
-// overlay writes edited copies of source files, and the file that tells go
-// build to take them in place of the originals. An edit that does not fit any
-// more is an error: else nothing would be broken and the test mean nothing.
-func overlay(t *testing.T, edits []edit) string {
-	t.Helper()
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, bodies := t.TempDir(), map[string]string{}
-	for _, e := range edits {
-		path := filepath.Join(root, e.file)
-		if _, ok := bodies[path]; !ok {
-			body, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			bodies[path] = string(body)
-		}
-		if n := strings.Count(bodies[path], e.old); n != 1 {
-			t.Fatalf("%s holds %q %d times, want once: mend the mutant", e.file, e.old, n)
-		}
-		bodies[path] = strings.Replace(bodies[path], e.old, e.new, 1)
-	}
-	replace := map[string]string{}
-	for path, body := range bodies {
-		replace[path] = filepath.Join(dir, filepath.Base(path))
-		if err := os.WriteFile(replace[path], []byte(body), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	text, err := json.Marshal(map[string]any{"Replace": replace})
-	if err != nil {
-		t.Fatal(err)
-	}
-	list := filepath.Join(dir, "overlay.json")
-	if err := os.WriteFile(list, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return list
 }

@@ -1,12 +1,12 @@
 package minio_test
 
 import (
-	"errors"
 	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/lakeweir/lakeweir/store"
+	"github.com/lakeweir/lakeweir/store/internal/wiretest"
 	"github.com/lakeweir/lakeweir/store/minio"
 )
 
@@ -21,31 +21,21 @@ func noEnv(t *testing.T) {
 	}
 }
 
-// seen opens a store and returns its one request, which is not sent.
-func seen(t *testing.T, c minio.Config) *http.Request {
+// sent opens a store and returns the one request of a put, which is not sent.
+func sent(t *testing.T, c minio.Config) *http.Request {
 	t.Helper()
-	var r *http.Request
-	c.Transport = roundTripper(func(got *http.Request) (*http.Response, error) {
-		r = got
-		return nil, errors.New("not sent")
+	return wiretest.Sent(t, func(tr http.RoundTripper) (store.Store, error) {
+		c.Transport = tr
+		return minio.New(t.Context(), c)
 	})
-	s, err := minio.New(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, _ = s.Put(t.Context(), "k", nil, store.IfMatch("e"))
-	if r == nil {
-		t.Fatal("no request")
-	}
-	return r
 }
 
 // Where the bucket is looked for; no client asks for its region first.
 func TestAddress(t *testing.T) {
 	f := func(c minio.Config, want string) {
 		t.Helper()
-		c.Bucket, c.AccessKey, c.SecretKey = "lake", "AKIDTEST", "SECRETTEST1234567890"
-		r := seen(t, c)
+		c.Bucket, c.AccessKey, c.SecretKey = "lake", wiretest.AccessKey, wiretest.SecretKey
+		r := sent(t, c)
 		if got := r.URL.Scheme + "://" + r.URL.Host + r.URL.Path; got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
@@ -62,14 +52,14 @@ func TestCredentials(t *testing.T) {
 	noEnv(t)
 	c := minio.Config{Endpoint: "http://store:9000", Bucket: "lake"}
 	_, err := minio.New(t.Context(), c)
-	oneLine(t, err, "no credentials", "MINIO_ROOT_USER")
+	wiretest.OneLine(t, err, "no credentials", "MINIO_ROOT_USER")
 	for user, secret := range map[string]string{
 		"MINIO_ROOT_USER": "MINIO_ROOT_PASSWORD", "MINIO_ACCESS_KEY": "MINIO_SECRET_KEY", "AWS_ACCESS_KEY_ID": "AWS_SECRET_ACCESS_KEY",
 	} {
 		noEnv(t)
 		t.Setenv(user, "AKIDENV")
-		t.Setenv(secret, "SECRETTEST1234567890")
-		if got := seen(t, c).Header.Get("Authorization"); !strings.Contains(got, "Credential=AKIDENV/") {
+		t.Setenv(secret, wiretest.SecretKey)
+		if got := sent(t, c).Header.Get("Authorization"); !strings.Contains(got, "Credential=AKIDENV/") {
 			t.Errorf("%s: signed as %.60q", user, got)
 		}
 	}

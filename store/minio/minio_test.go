@@ -1,41 +1,20 @@
 package minio_test
 
 import (
+	"context"
 	"testing"
 
-	"github.com/lakeweir/lakeweir/store"
-	"github.com/lakeweir/lakeweir/store/internal/fakes3"
+	"github.com/lakeweir/lakeweir/store/internal/wiretest"
 	"github.com/lakeweir/lakeweir/store/minio"
-	"github.com/lakeweir/lakeweir/store/storetest"
 )
 
-// open opens the bucket of a fake server, with changes to the configuration.
-func open(t *testing.T, f *fakes3.Server, change func(*minio.Config)) *minio.Store {
-	t.Helper()
-	c := minio.Config{
-		Endpoint: f.Start(t), Bucket: fakes3.Bucket, Region: "us-east-1",
-		AccessKey: "AKIDTEST", SecretKey: "SECRETTEST1234567890",
-	}
-	if change != nil {
-		change(&c)
-	}
-	s, err := minio.New(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-// The whole contract, with lists in small pages.
-func TestContract(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) store.Store {
-		return open(t, &fakes3.Server{PageSize: 7}, nil)
+func open(ctx context.Context, c wiretest.Config) (wiretest.Store, error) {
+	return minio.New(ctx, minio.Config{
+		Endpoint: c.Endpoint, Bucket: c.Bucket, Prefix: c.Prefix, Region: c.Region,
+		AccessKey: c.AccessKey, SecretKey: c.SecretKey, CAFile: c.CAFile, SkipVerify: c.SkipVerify,
+		Timeout: c.Timeout, Transport: c.Transport,
 	})
 }
 
-// The same under a prefix, on a server that keeps no checksums.
-func TestContractPrefix(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) store.Store {
-		return open(t, &fakes3.Server{NoChecksum: true}, func(c *minio.Config) { c.Prefix = "raw data/x/" })
-	})
-}
+// All that both drivers of S3 have to do.
+func TestWire(t *testing.T) { wiretest.Run(t, open) }

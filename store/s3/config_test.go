@@ -1,7 +1,6 @@
 package s3_test
 
 import (
-	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/lakeweir/lakeweir/store"
 	"github.com/lakeweir/lakeweir/store/internal/fakes3"
+	"github.com/lakeweir/lakeweir/store/internal/wiretest"
 	"github.com/lakeweir/lakeweir/store/s3"
 )
 
@@ -26,24 +26,13 @@ func noEnv(t *testing.T) {
 	}
 }
 
-// seen opens a store and returns the URL and headers of its one request, which
-// is not sent.
-func seen(t *testing.T, c s3.Config) *http.Request {
+// sent opens a store and returns the one request of a put, which is not sent.
+func sent(t *testing.T, c s3.Config) *http.Request {
 	t.Helper()
-	var r *http.Request
-	c.Transport = roundTripper(func(got *http.Request) (*http.Response, error) {
-		r = got
-		return nil, errors.New("not sent")
+	return wiretest.Sent(t, func(tr http.RoundTripper) (store.Store, error) {
+		c.Transport = tr
+		return s3.New(t.Context(), c)
 	})
-	s, err := s3.New(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, _ = s.Put(t.Context(), "k", nil, store.IfMatch("e"))
-	if r == nil {
-		t.Fatal("no request")
-	}
-	return r
 }
 
 // Where the bucket is looked for.
@@ -52,8 +41,8 @@ func TestAddress(t *testing.T) {
 	yes, no := true, false
 	f := func(c s3.Config, want string) {
 		t.Helper()
-		c.Bucket, c.AccessKey, c.SecretKey = "lake", "AKIDTEST", "SECRETTEST1234567890"
-		r := seen(t, c)
+		c.Bucket, c.AccessKey, c.SecretKey = "lake", wiretest.AccessKey, wiretest.SecretKey
+		r := sent(t, c)
 		if got := r.URL.Scheme + "://" + r.URL.Host + r.URL.Path; got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
@@ -76,15 +65,21 @@ func TestAddress(t *testing.T) {
 func TestNoRegion(t *testing.T) {
 	noEnv(t)
 	_, err := s3.New(t.Context(), s3.Config{Bucket: "lake"})
-	oneLine(t, err, "region", "AWS_REGION")
+	wiretest.OneLine(t, err, "region", "AWS_REGION")
 }
 
 // Credentials come from the usual chain, and their absence is said as such.
 func TestCredentials(t *testing.T) {
 	noEnv(t)
-	s := open(t, &fakes3.Server{}, func(c *s3.Config) { c.AccessKey = "" })
-	_, err := s.Put(t.Context(), "k", nil, store.IfAbsent())
-	oneLine(t, err, "no credentials", "AWS_PROFILE")
+	// A secret key without an access key is not one.
+	s, err := s3.New(t.Context(), s3.Config{
+		Bucket: fakes3.Bucket, Endpoint: (&fakes3.Server{}).Start(t), Region: "us-east-1", SecretKey: wiretest.SecretKey,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.Put(t.Context(), "k", nil, store.IfAbsent())
+	wiretest.OneLine(t, err, "no credentials", "AWS_PROFILE")
 
 	shared := filepath.Join(t.TempDir(), "credentials")
 	text := "[other]\naws_access_key_id = AKIDOTHER\naws_secret_access_key = SECRETTEST1234567890\n"
@@ -93,7 +88,7 @@ func TestCredentials(t *testing.T) {
 	}
 	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", shared)
 	t.Setenv("AWS_PROFILE", "other")
-	r := seen(t, s3.Config{Bucket: "lake", Endpoint: "http://store:9000"})
+	r := sent(t, s3.Config{Bucket: "lake", Endpoint: "http://store:9000"})
 	if got := r.Header.Get("Authorization"); len(got) < 40 || got[:41] != "AWS4-HMAC-SHA256 Credential=AKIDOTHER/202" {
 		t.Errorf("signed as %.60q", got)
 	}

@@ -1,7 +1,6 @@
-package minio
+package wiretest
 
 import (
-	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -9,7 +8,8 @@ import (
 	"testing"
 )
 
-func TestCreateBucket(t *testing.T) {
+// What a store answers to the making of its bucket.
+func (d driver) createBucket(t *testing.T) {
 	f := func(status int, code, want string) {
 		t.Helper()
 		var got string
@@ -21,11 +21,11 @@ func TestCreateBucket(t *testing.T) {
 			}
 		}))
 		defer server.Close()
-		s, err := New(context.Background(), Config{Bucket: "lake", Endpoint: server.URL, AccessKey: "a", SecretKey: "b"})
+		s, err := d.new(t.Context(), Config{Bucket: "lake", Endpoint: server.URL, AccessKey: "a", SecretKey: "b"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = s.CreateBucket(context.Background())
+		err = s.CreateBucket(t.Context())
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%d %s: got %v, want %q", status, code, err, want)
 		}

@@ -1,4 +1,4 @@
-package s3_test
+package wiretest
 
 import (
 	"context"
@@ -12,14 +12,13 @@ import (
 
 	"github.com/lakeweir/lakeweir/store"
 	"github.com/lakeweir/lakeweir/store/internal/fakes3"
-	"github.com/lakeweir/lakeweir/store/s3"
 )
 
 // onlyPut puts once and returns the one request of it.
-func onlyPut(t *testing.T, body string, cond store.Cond) *http.Request {
+func (d driver) onlyPut(t *testing.T, body string, cond store.Cond) *http.Request {
 	t.Helper()
 	f := &fakes3.Server{}
-	s := open(t, f, nil)
+	s := d.open(t, f, nil)
 	_, err := s.Put(t.Context(), "k", []byte(body), cond)
 	if _, match := cond.ETag(); err != nil && !match {
 		t.Fatal(err)
@@ -32,11 +31,11 @@ func onlyPut(t *testing.T, body string, cond store.Cond) *http.Request {
 }
 
 // What a PUT is on the wire: its condition, one checksum, a plain body.
-func TestPutOnTheWire(t *testing.T) {
+func (d driver) putOnTheWire(t *testing.T) {
 	large := strings.Repeat("0123456789abcdef", 17<<16) // above the part size of minio-go
 	f := func(name, body string, cond store.Cond, want map[string]string) {
 		t.Helper()
-		r := onlyPut(t, body, cond)
+		r := d.onlyPut(t, body, cond)
 		sum := sha256.Sum256([]byte(body))
 		want["X-Amz-Checksum-Sha256"] = base64.StdEncoding.EncodeToString(sum[:])
 		want["X-Amz-Meta-Sha256"] = hex.EncodeToString(sum[:])
@@ -70,9 +69,9 @@ func TestPutOnTheWire(t *testing.T) {
 
 // What cannot be an ETag of an object is a conflict and is never sent: the
 // header would be left out, or match any object.
-func TestNoETag(t *testing.T) {
+func (d driver) noETag(t *testing.T) {
 	f := &fakes3.Server{}
-	s := open(t, f, nil)
+	s := d.open(t, f, nil)
 	for _, etag := range []string{"", `""`, "*", `"*"`, "a\r\nIf-Match: b"} {
 		if _, err := s.Put(t.Context(), "k", nil, store.IfMatch(etag)); !errors.Is(err, store.ErrConflict) {
 			t.Errorf("etag %q: err %v, want %v", etag, err, store.ErrConflict)
@@ -86,7 +85,7 @@ func TestNoETag(t *testing.T) {
 // A head is sent once, whatever is answered; what is created once may be sent
 // again. 409, 412 and 304 say that the condition does not hold, 404 too under
 // If-Match; after anything else it is unknown what was written.
-func TestPutAnswers(t *testing.T) {
+func (d driver) putAnswers(t *testing.T) {
 	f := func(status int, code string, cond store.Cond, conflict bool) {
 		t.Helper()
 		srv := &fakes3.Server{Meddle: func(w http.ResponseWriter, r *http.Request) bool {
@@ -95,7 +94,7 @@ func TestPutAnswers(t *testing.T) {
 		}}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		s := open(t, srv, func(c *s3.Config) { c.Transport = stopAfter(2, cancel) })
+		s := d.open(t, srv, func(c *Config) { c.Transport = stopAfter(2, cancel) })
 		_, err := s.Put(ctx, "k", nil, cond)
 		if err == nil || errors.Is(err, store.ErrConflict) != conflict {
 			t.Errorf("%d %s: err %v, conflict %v", status, code, err, conflict)
@@ -121,46 +120,15 @@ func TestPutAnswers(t *testing.T) {
 	f(http.StatusConflict, "OperationAborted", store.Blind(), false)
 }
 
-// roundTripper is a function that carries a request.
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
-// stopAfter ends a context with the n-th request, so that no test waits for the
-// back-off of an SDK to come to its end.
-func stopAfter(n int, cancel func()) http.RoundTripper {
-	return roundTripper(func(r *http.Request) (*http.Response, error) {
-		resp, err := http.DefaultTransport.RoundTrip(r)
-		if n--; n == 0 {
-			cancel()
-		}
-		return resp, err
-	})
-}
-
-// lose carries requests and loses the answer of the first PUT.
-func lose() http.RoundTripper {
-	lost := false
-	return roundTripper(func(r *http.Request) (*http.Response, error) {
-		resp, err := http.DefaultTransport.RoundTrip(r)
-		if err != nil || r.Method != http.MethodPut || lost {
-			return resp, err
-		}
-		lost = true
-		resp.Body.Close()
-		return nil, errors.New("connection reset by peer")
-	})
-}
-
 // The answer to a head that took effect is lost: the caller must hear neither
 // success nor conflict. What is created once is sent again and meets itself.
-func TestLostAnswer(t *testing.T) {
+func (d driver) lostAnswer(t *testing.T) {
 	f := &fakes3.Server{}
-	first, err := open(t, f, nil).Put(t.Context(), "head", []byte("1"), store.IfAbsent())
+	first, err := d.open(t, f, nil).Put(t.Context(), "head", []byte("1"), store.IfAbsent())
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := open(t, f, func(c *s3.Config) { c.Transport = lose() })
+	s := d.open(t, f, func(c *Config) { c.Transport = lose() })
 	_, err = s.Put(t.Context(), "head", []byte("2"), store.IfMatch(first.ETag))
 	if err == nil || errors.Is(err, store.ErrConflict) {
 		t.Errorf("if match: err %v, want unknown", err)
@@ -168,17 +136,17 @@ func TestLostAnswer(t *testing.T) {
 	if o, err := s.Get(t.Context(), "head", store.Span{}); err != nil || string(o.Body) != "2" {
 		t.Errorf("the head is %q, err %v", o.Body, err)
 	}
-	s = open(t, f, func(c *s3.Config) { c.Transport = lose() })
+	s = d.open(t, f, func(c *Config) { c.Transport = lose() })
 	if _, err := s.Put(t.Context(), "data", nil, store.IfAbsent()); !errors.Is(err, store.ErrConflict) {
 		t.Errorf("if absent: err %v, want the conflict with itself", err)
 	}
 }
 
 // The SHA-256 comes from the store, or else from our metadata.
-func TestStatSHA256(t *testing.T) {
+func (d driver) statSHA256(t *testing.T) {
 	sum := sha256.Sum256([]byte("body"))
 	for _, none := range []bool{false, true} {
-		s := open(t, &fakes3.Server{NoChecksum: none}, nil)
+		s := d.open(t, &fakes3.Server{NoChecksum: none}, nil)
 		if _, err := s.Put(t.Context(), "k", []byte("body"), store.IfAbsent()); err != nil {
 			t.Fatal(err)
 		}

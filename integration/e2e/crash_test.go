@@ -1,8 +1,10 @@
 package e2e
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -51,6 +53,16 @@ func TestKilledAfterTheBatch(t *testing.T) {
 			files := tableFiles(t, config, topic, bucket)
 			duckDB(t, events, files)
 			duckDB(t, events, listed(t, bucket, topic)) // a reader that only lists
+
+			// A run that nobody disturbs leaves the same bytes.
+			calm, err := gate.Bucket(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			must(t, "run", "--config", configure(t, broker.Addr(), k.addr(), scheme, calm, topic), "--once")
+			if got, want := sums(t, bucket, topic), sums(t, calm, topic); !maps.Equal(got, want) || len(got) == 0 {
+				t.Errorf("objects after kills:\n%v\nof an undisturbed run:\n%v", got, want)
+			}
 		})
 	}
 }
@@ -193,9 +205,29 @@ func tableFiles(t *testing.T, config, topic, bucket string) []string {
 // listed returns every file under data/.
 func listed(t *testing.T, bucket, topic string) []string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(gateDir, bucket, "raw", topic, "data", "*.parquet"))
+	return glob(t, filepath.Join(gateDir, bucket, "raw", topic, "data", "*.parquet"))
+}
+
+// sums returns the hash of every file under data/ and dead/.
+func sums(t *testing.T, bucket, topic string) map[string][sha256.Size]byte {
+	t.Helper()
+	all := map[string][sha256.Size]byte{}
+	root := filepath.Join(gateDir, bucket, "raw", topic)
+	for _, path := range append(listed(t, bucket, topic), glob(t, filepath.Join(root, "dead", "*"))...) {
+		body, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[strings.TrimPrefix(path, root)] = sha256.Sum256(body)
+	}
+	return all
+}
+
+func glob(t *testing.T, pattern string) []string {
+	t.Helper()
+	paths, err := filepath.Glob(pattern)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return files
+	return paths
 }

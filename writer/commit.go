@@ -173,8 +173,10 @@ func (s *session) vacate(ctx context.Context, u *unit, key string) error {
 	}
 }
 
-// create puts an object that must not be there. If it is, equal bytes are done
-// and other bytes are errOther; an unknown outcome is tried again.
+// create puts an object that must not be there. A conflict and an unknown
+// outcome are both settled by looking: equal bytes are done, other bytes are
+// errOther, and what is not there is put again. (Stores that refuse a large
+// body early cut the connection, so their conflict may not be heard.)
 func (s *session) create(ctx context.Context, key string, body []byte) error {
 	var pause backoff.Pause
 	for {
@@ -182,14 +184,11 @@ func (s *session) create(ctx context.Context, key string, body []byte) error {
 		if err == nil {
 			return nil
 		}
-		if errors.Is(err, store.ErrConflict) {
-			var same bool
-			if same, err = s.holds(ctx, key, body); err == nil && !same {
-				return fmt.Errorf("%s: %w", key, errOther)
-			}
-			if err == nil {
+		if same, herr := s.holds(ctx, key, body); herr == nil {
+			if same {
 				return nil
 			}
+			return fmt.Errorf("%s: %w", key, errOther)
 		}
 		s.stats.retried()
 		s.Config.Log.Log(ctx, pause.Level(), "object is not written yet", "key", key, "error", err)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/lakeweir/lakeweir/manifest"
 	"github.com/lakeweir/lakeweir/store"
-	"github.com/lakeweir/lakeweir/store/fault"
 	"github.com/lakeweir/lakeweir/store/storetest"
 	"github.com/lakeweir/lakeweir/writer"
 )
@@ -169,19 +168,10 @@ func TestThreeWriters(t *testing.T) {
 		for n := int64(1); n <= int64(calls); n++ {
 			t.Run(fmt.Sprint(trio.name, "/crash/", n), func(t *testing.T) {
 				storetest.EveryPause(t, func(ctx context.Context, s store.Store) error {
-					crash(ctx, s, n, first)
+					storetest.Crash(t, s, n, first) // it may also end fenced, or whole
 					return second(ctx, s)
 				}, then(t, third), whole)
 			})
 		}
 	}
-}
-
-// crash runs a process on s that dies before its n-th call, if it comes to that.
-func crash(ctx context.Context, s store.Store, n int64, work storetest.Work) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	met := fault.Wrap(s, fault.AtCall(n, fault.Before()))
-	met.OnDeath(cancel)
-	_ = work(ctx, met) // it ends dead, fenced or whole
 }

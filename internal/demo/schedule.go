@@ -2,7 +2,6 @@ package demo
 
 import (
 	"math/rand/v2"
-	"slices"
 	"time"
 )
 
@@ -104,9 +103,4 @@ func shares(all []incident) int {
 		}
 	}
 	return n
-}
-
-// kills returns how many of the incidents are kills.
-func kills(all []incident) int {
-	return len(slices.DeleteFunc(slices.Clone(all), func(in incident) bool { return in.pause }))
 }

@@ -2,6 +2,7 @@ package demo
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 )
 
@@ -80,4 +81,9 @@ func TestIncidentsFew(t *testing.T) {
 	f(0) // only a stopped sink
 	f(1)
 	f(3) // fewer than there are steps
+}
+
+// kills returns how many of the incidents are kills.
+func kills(all []incident) int {
+	return len(slices.DeleteFunc(slices.Clone(all), func(in incident) bool { return in.pause }))
 }

@@ -287,16 +287,6 @@ func ParsePath(t string) ([]string, error) {
 	return path, nil
 }
 
-// FormatPath writes what ParsePath reads.
-func FormatPath(path []string) string {
-	escape := strings.NewReplacer(`\`, `\\`, `.`, `\.`)
-	var names []string
-	for _, name := range path {
-		names = append(names, escape.Replace(name))
-	}
-	return strings.Join(names, ".")
-}
-
 // Schema returns the columns and the layout of a topic's files.
 func (s *Settings) Schema(t Topic) (manifest.Schema, error) {
 	d := t.Declared

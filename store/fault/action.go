@@ -2,9 +2,6 @@ package fault
 
 import (
 	"context"
-	"os"
-	"sync/atomic"
-	"time"
 )
 
 // Action is how a call is met. The zero Action lets it pass. The parts take
@@ -61,20 +58,6 @@ func Pause(reached chan<- struct{}, resume <-chan struct{}) Action {
 	}}
 }
 
-// Delay holds the call for d, or until its context ends.
-func Delay(d time.Duration) Action {
-	return Action{Before: func(ctx context.Context) error {
-		timer := time.NewTimer(d)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}}
-}
-
 // AtCall lets the n-th call, counted from 1, be met by a, and every other pass.
 func AtCall(n int64, a Action) Script {
 	return func(_ context.Context, c Call) Action {
@@ -97,32 +80,4 @@ func BeforeNth(k int64, match func(Call) bool, do func()) Script {
 		}
 		return Action{Before: func(context.Context) error { do(); return nil }}
 	}
-}
-
-// AfterNth runs do after the k-th call, counted from 1, that match holds for
-// and that succeeded, before its answer is given.
-func AfterNth(k int64, match func(Call) bool, do func()) Script {
-	var done atomic.Int64
-	return func(_ context.Context, c Call) Action {
-		if !match(c) {
-			return Action{}
-		}
-		return Action{After: func(err error) error {
-			if err == nil && done.Add(1) == k {
-				do()
-			}
-			return err
-		}}
-	}
-}
-
-// KillProcess ends this whole process as kill -9 does: nothing deferred runs.
-// It does not return. It is meant as the do of BeforeNth and AfterNth in a
-// child process.
-func KillProcess() {
-	if p, err := os.FindProcess(os.Getpid()); err == nil {
-		_ = p.Kill() // if this fails the exit below does nearly the same
-		time.Sleep(time.Second)
-	}
-	os.Exit(137) // 128 + SIGKILL, as a shell reports it
 }

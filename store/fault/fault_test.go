@@ -52,8 +52,8 @@ func TestActions(t *testing.T) {
 	f("lost", fault.Lost(), fault.ErrLost, "v", false)
 	// Refused with an error of the script's choice.
 	f("fail", fault.Fail(refused), refused, "", false)
-	// A delay of nothing is only a pass.
-	f("delay", fault.Delay(0), nil, "v", false)
+	// The zero Action is only a pass.
+	f("pass", fault.Action{}, nil, "v", false)
 }
 
 // A lost answer is lost whatever it was: a conflict cannot be told from a success.

@@ -98,28 +98,3 @@ func TestThreeProcesses(t *testing.T) {
 		})
 	}
 }
-
-// LoseAnswer takes effect, tells nothing, and counts Puts only.
-func TestLoseAnswer(t *testing.T) {
-	mem := &memory.Store{}
-	s := storetest.LoseAnswer(mem, 2)
-	for n, want := range []error{nil, fault.ErrLost, nil} {
-		key := fmt.Sprint(n)
-		if _, err := s.Put(t.Context(), key, nil, store.IfAbsent()); !errors.Is(err, want) {
-			t.Errorf("put %d: err %v, want %v", n+1, err, want)
-		}
-		if _, err := s.Stat(t.Context(), key); err != nil {
-			t.Errorf("put %d did not take effect: %v", n+1, err)
-		}
-	}
-}
-
-// CrashAt lets n-1 calls pass and none after.
-func TestCrashAt(t *testing.T) {
-	s := storetest.CrashAt(&memory.Store{}, 2)
-	for n, want := range []error{nil, fault.ErrDead, fault.ErrDead} {
-		if _, err := s.Put(t.Context(), "k", nil, store.Blind()); !errors.Is(err, want) {
-			t.Errorf("put %d: err %v, want %v", n+1, err, want)
-		}
-	}
-}

@@ -150,7 +150,7 @@ func (c Claimant) admit(ctx context.Context, h Head) error {
 // sameLog compares the identity in a head with what the brokers say. A broker
 // without topic ids (the zero id) cannot tell, and is not an error.
 func sameLog(head, now record.Identity) error {
-	const advice = "; to go on with this log, write to another prefix, or reset the partition (manifest.Reset): that starts a new generation"
+	const advice = "; `lakeweir reset` starts a new generation of the table with this log"
 	if head.Cluster != now.Cluster {
 		return fmt.Errorf("%w: the head was written for cluster %q, the brokers are of %q%s", ErrIdentity, head.Cluster, now.Cluster, advice)
 	}

@@ -33,6 +33,11 @@ func (c Claimant) nextGeneration(ctx context.Context, h Head) (Head, []sealedLis
 	if h.Table != c.Table {
 		return h, nil, fmt.Errorf("%w: the head is of table %q", ErrDamage, h.Table)
 	}
+	if c.Check != nil {
+		if err := c.Check(ctx, h); err != nil {
+			return h, nil, err
+		}
+	}
 	first, err := c.First(ctx)
 	if err != nil {
 		return h, nil, fmt.Errorf("find where to begin: %w", err)

@@ -173,9 +173,9 @@ func (b bounds) check(h manifest.Head, policy DataLoss) error {
 	}
 	switch {
 	case b.epochEnd >= 0 && b.epochEnd < h.Next:
-		return fmt.Errorf("%w: leader epoch %d ends at %d, but records up to %d were read from it: the log was truncated (an unclean leader election); write to another prefix, or reset the partition (manifest.Reset): that starts a new generation", manifest.ErrIdentity, h.LeaderEpoch, b.epochEnd, h.Next)
+		return fmt.Errorf("%w: leader epoch %d ends at %d, but records up to %d were read from it: the log was truncated (an unclean leader election); `lakeweir reset` starts a new generation of the table", manifest.ErrIdentity, h.LeaderEpoch, b.epochEnd, h.Next)
 	case reached > b.end && b.epochEnd < reached: // else an open transaction holds the end back
-		return fmt.Errorf("%w: the log ends at %d, but records up to %d were read from it: the topic was created again or truncated; write to another prefix, or reset the partition (manifest.Reset): that starts a new generation", manifest.ErrIdentity, b.end, reached)
+		return fmt.Errorf("%w: the log ends at %d, but records up to %d were read from it: the topic was created again or truncated; `lakeweir reset` starts a new generation of the table", manifest.ErrIdentity, b.end, reached)
 	case b.start > h.Next && h.Pending == nil && policy == FailOnLoss:
 		return lossError(manifest.Range{Start: h.Next, Next: b.start})
 	}

@@ -58,7 +58,7 @@ func newRootCommand() *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		newRunCommand(), newStatusCommand(), newFilesCommand(), newVerifyCommand(),
-		newProbeCommand(), newConfigCommand(), newVersionCommand(), newDemoCommand(),
+		newProbeCommand(), newResetCommand(), newConfigCommand(), newVersionCommand(), newDemoCommand(),
 	)
 	return root
 }

@@ -222,14 +222,14 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// A head that cannot be understood is told, and hides no other.
+// A head that cannot be understood is told, also by the exit code, and hides no other.
 func TestStatusOfADamagedHead(t *testing.T) {
 	path := newLake(t)
 	if err := os.WriteFile(filepath.Join(path, "quakes", "manifest", "00000.json"), []byte(`{"format":"2.0"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	got := lakeweir(t, "status", "--store", "dir:"+path)
-	if got.code != 0 || !strings.Contains(got.out, "format not known to this version") || !strings.Contains(got.out, "[20,25)") {
+	if got.code != exitError || !strings.Contains(got.out, "format not known to this version") || !strings.Contains(got.out, "[20,25)") {
 		t.Errorf("%+v", got)
 	}
 	fails(t, exitError, "format not known to this version", "files", "quakes", "--store", "dir:"+path)

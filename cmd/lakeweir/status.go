@@ -71,6 +71,8 @@ type partitionStatus struct {
 	Software    string          `json:"software"`
 	Totals      manifest.Totals `json:"totals"`
 	Error       string          `json:"error,omitempty"`
+
+	err error // behind Error
 }
 
 // report is the status of all tables that were asked for.
@@ -108,7 +110,17 @@ func runStatus(ctx context.Context, o statusOptions, out, errOut io.Writer) erro
 	if unknown != nil && len(r.Partitions) == 0 {
 		return unknown
 	}
-	return cmp.Or(o.print(r, out, errOut), unknown)
+	return cmp.Or(o.print(r, out, errOut), unknown, r.failed())
+}
+
+// failed returns the errors of heads that could not be read, so that a script
+// which looks at the exit code only does not take them for well.
+func (r *report) failed() error {
+	var errs []error
+	for _, p := range r.Partitions {
+		errs = append(errs, p.err)
+	}
+	return errors.Join(errs...)
 }
 
 // unknown returns an error if neither the store nor a broker knows a table that
@@ -189,7 +201,7 @@ func readStatus(ctx context.Context, root store.Store, table string) ([]partitio
 	for _, id := range ids {
 		h, err := manifest.Read(ctx, root, id)
 		if errors.Is(err, manifest.ErrFormat) || errors.Is(err, manifest.ErrDamage) {
-			all = append(all, partitionStatus{Table: table, Partition: id, Head: true, Error: oneLine(err)})
+			all = append(all, partitionStatus{Table: table, Partition: id, Head: true, Error: oneLine(err), err: err})
 			continue
 		}
 		if err != nil {

@@ -49,9 +49,10 @@ fuzz: ## Every fuzz target for FUZZTIME (20s each).
 		done; \
 	done
 
+# -count=1: these tests build and run the command, which Go's cache of results does not see.
 integration: ## Against a real Apache Kafka, an S3 server and DuckDB. Needs Java 17, Maven and Python 3.
 	cd integration && kafka=$$(kafka/install.sh) && duckdb=$$(duckdb/install.sh) && \
-		LAKEWEIR_KAFKA=$$kafka LAKEWEIR_DUCKDB=$$duckdb $(GO) test -p 1 -timeout 15m ./...
+		LAKEWEIR_KAFKA=$$kafka LAKEWEIR_DUCKDB=$$duckdb $(GO) test -count=1 -p 1 -timeout 15m ./...
 
 compose-check: ## docker-compose.yml is one that `docker compose` accepts.
 	@if docker compose version >/dev/null 2>&1; then docker compose config --quiet; \

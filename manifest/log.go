@@ -198,7 +198,7 @@ func mayPublish(h Head, r RangeRecord) error {
 		return nil
 	}
 	p := h.Pending
-	if r.Range != p.Range || r.Attempt != p.Attempt || r.Schema != p.Schema || !sameKeys(keys, p.Keys) {
+	if r.Range != p.Range || r.Attempt != p.Attempt || r.Schema != p.Schema || !p.Names(keys) {
 		return fmt.Errorf("%w: %s attempt %d is pending, with other keys or schema", ErrChange, p.Range, p.Attempt)
 	}
 	return nil

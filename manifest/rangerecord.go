@@ -99,3 +99,6 @@ type Plan struct {
 
 	unknown unknownFields
 }
+
+// Names reports whether keys are those of the plan, in whatever order.
+func (p Plan) Names(keys []string) bool { return sameKeys(p.Keys, keys) }

@@ -36,8 +36,13 @@ func TestCostOfCommits(t *testing.T) {
 		f(ranges, process{"A", 1, false}, cost{objects: commits, heads: 2*commits + 1, lists: commits / 64})
 		// Two objects in a commit: one write more.
 		f(ranges, process{"D", 2, true}, cost{objects: 2 * commits, heads: commits + 2, lists: commits / 64})
+		// The same with real files of raw values, statistics and all.
+		f(ranges, process{parquet, 1, false}, cost{objects: commits, heads: 2*commits + 1, lists: commits / 64})
 	}
 }
+
+// parquet is the software of a process that lays out with the default encoder.
+const parquet = "parquet"
 
 // cost is how many objects of each kind were written.
 type cost struct{ objects, heads, lists int }
@@ -69,7 +74,10 @@ func costOf(t *testing.T, mem store.Store, first int64, p process) (n cost) {
 		g := &gate{Store: counted, end: end, laid: map[int64]bool{}, more: make(chan struct{})}
 		c.Store, c.NewEncoder = g, lines{software: p.software, laidOut: g.laidOut}.encoder
 	} else {
-		src.quiet, c.Published = p.rows, src.published
+		src.quiet, c.Published, c.NewEncoder = p.rows, src.published, lines{software: p.software}.encoder
+	}
+	if p.software == parquet {
+		c.NewEncoder = nil
 	}
 	if err := writer.New(nil).Run(t.Context(), c); err != nil {
 		t.Fatal(err)

@@ -72,7 +72,7 @@ func (s *session) readAgain(ctx context.Context, p manifest.Plan, lost int64) (*
 // finish commits a pending range, under its plan or under a new one.
 func (s *session) finish(ctx context.Context, u *unit, p manifest.Plan) error {
 	u.superseded = p.Superseded
-	u.planned = p.Schema == s.schema && sameKeys(p.Keys, u.encoded.Record.Keys())
+	u.planned = p.Schema == s.schema && p.Names(u.encoded.Record.Keys())
 	if !u.planned {
 		if err := s.layOutAgain(ctx, u, p.Keys); err != nil {
 			return err
@@ -125,9 +125,4 @@ func (s *session) adopt(ctx context.Context, p manifest.Plan) (bool, error) {
 	}
 	s.Config.Log.Info("publishing the objects of a pending plan as they are", "range", p.Range)
 	return true, s.log.Publish(ctx, rec, nil)
-}
-
-// sameKeys compares keys without regard to their order.
-func sameKeys(a, b []string) bool {
-	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }

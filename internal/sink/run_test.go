@@ -1,7 +1,6 @@
 package sink
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -17,17 +16,7 @@ import (
 	"github.com/lakeweir/lakeweir/store/memory"
 )
 
-// broker is a Kafka in this process with the topic quakes.
-func broker(t *testing.T, partitions int32) *kfake.Cluster {
-	t.Helper()
-	c, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(partitions, "quakes"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	return c
-}
-
+// client is a client of c that names partitions itself.
 func client(t *testing.T, c *kfake.Cluster, opts ...kgo.Opt) *kgo.Client {
 	t.Helper()
 	cl, err := kgo.NewClient(append(opts, kgo.SeedBrokers(c.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()))...)
@@ -49,35 +38,19 @@ func produce(t *testing.T, cl *kgo.Client, partition int32, n int) {
 	}
 }
 
-// of returns settings of a sink that reads quakes of c.
+// of returns settings that read quakes of c, in batches that do not wait long.
 func of(c *kfake.Cluster) *settings.Settings {
-	s := good()
-	s.Brokers, s.Topics = c.ListenAddrs(), []settings.Topic{{Name: "quakes"}}
+	s := quakes(c)
 	s.Batch.MaxAge = 50 * time.Millisecond
 	return s
 }
 
 // publish publishes all that is there.
-func publish(t *testing.T, s *settings.Settings, mem store.Store) {
+func publish(t *testing.T, set *settings.Settings, s store.Store) {
 	t.Helper()
-	k, err := New(Config{Settings: s, Store: mem, Once: true})
-	if err != nil {
+	if err := runOnce(t, set, s); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	if err := k.Run(ctx); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func headOf(t *testing.T, mem store.Store, partition int32) manifest.Head {
-	t.Helper()
-	h, err := manifest.Read(t.Context(), store.Sub(mem, "quakes/"), partition)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return h
 }
 
 // Partitions that are added while the sink runs are read from their log start,
@@ -86,7 +59,7 @@ func TestPartitionsAreAdded(t *testing.T) {
 	for _, group := range []string{"", "g"} {
 		t.Run("group "+group, func(t *testing.T) {
 			t.Parallel()
-			c := broker(t, 1)
+			c := cluster(t, 1)
 			cl := client(t, c)
 			produce(t, cl, 0, 5)
 			s, mem := of(c), &memory.Store{}
@@ -119,7 +92,7 @@ func TestPartitionsAreAdded(t *testing.T) {
 					return err == nil && h.Totals.Rows == 7
 				})
 			}
-			if first := headOf(t, mem, 0).First; first != 5 {
+			if first := head(t, mem, 0).First; first != 5 {
 				t.Errorf("partition 0 begins at %d, want 5", first)
 			}
 			k.Drain()
@@ -145,7 +118,7 @@ func wait(t *testing.T, what string, ok func() bool) {
 // A topic without records, and one that holds nothing but an aborted
 // transaction: all is read to its end, and there are no files.
 func TestOnceOfNothing(t *testing.T) {
-	c := broker(t, 2)
+	c := cluster(t, 2)
 	cl := client(t, c, kgo.TransactionalID("tx"))
 	if err := cl.BeginTransaction(); err != nil {
 		t.Fatal(err)
@@ -157,10 +130,10 @@ func TestOnceOfNothing(t *testing.T) {
 	mem := &memory.Store{}
 	for range 2 { // the second run finds nothing to do
 		publish(t, of(c), mem)
-		if h := headOf(t, mem, 0); h.Next != 0 || h.Totals.Ranges != 0 {
+		if h := head(t, mem, 0); h.Next != 0 || h.Totals.Ranges != 0 {
 			t.Errorf("no records: next %d, %+v", h.Next, h.Totals)
 		}
-		h := headOf(t, mem, 1)
+		h := head(t, mem, 1)
 		if h.Next != 6 || h.Totals.Absent != 6 || h.Totals.Files != 0 || h.Totals.Ranges != 1 {
 			t.Errorf("aborted records: next %d, %+v", h.Next, h.Totals)
 		}
@@ -170,7 +143,7 @@ func TestOnceOfNothing(t *testing.T) {
 // What the group says is read by nobody: whatever it is, all is published once,
 // and after it the group is told where the head is.
 func TestGroupOffsetIsNotTheTruth(t *testing.T) {
-	c := broker(t, 1)
+	c := cluster(t, 1)
 	cl := client(t, c, kgo.MaxVersions(kversion.V2_8_0())) // names in place of ids
 	produce(t, cl, 0, 20)
 	s, mem := of(c), &memory.Store{}
@@ -190,7 +163,7 @@ func TestGroupOffsetIsNotTheTruth(t *testing.T) {
 		produce(t, cl, 0, 10)
 		publish(t, s, mem)
 	}
-	h := headOf(t, mem, 0)
+	h := head(t, mem, 0)
 	if h.Next != 50 || h.Totals.Rows != 50 {
 		t.Errorf("next %d, %d rows, want 50", h.Next, h.Totals.Rows)
 	}

@@ -38,11 +38,7 @@ var day = time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC)
 // send produces the records [first, first+n) to a partition of quakes.
 func send(t *testing.T, c *kfake.Cluster, partition int32, first, n int) {
 	t.Helper()
-	cl, err := kgo.NewClient(kgo.SeedBrokers(c.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer cl.Close()
+	cl := client(t, c)
 	for i := first; i < first+n; i++ {
 		r := &kgo.Record{Topic: "quakes", Partition: partition, Value: fmt.Appendf(nil, "%d", i), Timestamp: day.Add(time.Duration(i) * time.Minute)}
 		if err := cl.ProduceSync(t.Context(), r).FirstErr(); err != nil {

@@ -196,7 +196,8 @@ func TestLocationsAtTheEdges(t *testing.T) {
 	}
 }
 
-// Whatever a text is, the listing gives it back.
+// Whatever a text is, the listing gives it back; but for ${NAME} in a value that
+// came from a variable: the file, which has no escape for it, means another.
 func TestListingOfAnyText(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -229,6 +230,9 @@ func TestListingOfAnyText(t *testing.T) {
 		text := ""
 		for range 1 + r.IntN(4) {
 			text += parts[r.IntN(len(parts))]
+		}
+		if reference.MatchString(text) {
+			continue
 		}
 		check("client_id", text)
 	}

@@ -120,6 +120,8 @@ func (s *Settings) sink() []*Setting {
 		{Name: "files.level", Doc: "Level of zstd, 1 to 22; 0 is the default level.", value: integer(&s.Files.Level)},
 		{Name: "files.row_group_rows", Doc: "A row group ends at this many rows.", value: integer(&s.Files.RowGroupRows)},
 		{Name: "files.row_group_bytes", Doc: "Or at this many raw bytes, whichever comes first.", value: size(&s.Files.RowGroupBytes)},
+		{Name: "dead_letter.topic", Doc: "Kafka topic that each dead letter is published to before its commit, at least once. The dead-letter file of the commit holds it once, whatever this says.", value: topic(&s.DeadLetter.Topic)},
+		{Name: "dead_letter.max_ratio", Doc: "A partition stops when more than this share of its last 10,000 records are dead letters, as 0.1. 0 never stops.", value: ratio(&s.DeadLetter.MaxRatio)},
 	}
 	for _, st := range all {
 		st.Group = Sink
@@ -129,6 +131,7 @@ func (s *Settings) sink() []*Setting {
 
 func (s *Settings) process() []*Setting {
 	all := []*Setting{
+		{Name: "http", Doc: "Address, host:port, that serves /metrics, /healthz and /readyz. Empty serves none.", value: text(&s.HTTP)},
 		{Name: "memory", Doc: "Memory of the process. Half of it holds raw records; when that is full, batches are cut early and fetching waits.", value: size(&s.Memory)},
 		{Name: "shutdown_timeout", Doc: "How long a stopped process may take to publish what it has. Keep it below rebalance_timeout, and below what kills the process.", value: duration(&s.ShutdownTimeout)},
 		{Name: "log.level", Doc: "What is logged: debug, info, warn or error, and what is graver.", value: choice(&s.Log.Level, "debug", "info", "warn", "error")},

@@ -27,6 +27,7 @@ func three(st *Setting) [3]string {
 		"text": {"x", "y z", "true"}, "bool": {"true", "false", "true"}, "number": {"7", "8", "9"},
 		"size": {"96MiB", "1GiB", "100"}, "duration": {"7s", "8m", "9ms"}, "list": {"a:1", "b:2,c:3", "d:4"},
 		"partitions": {"a=0", "a=1,2;b=0", "c=3"}, "start": {"latest", "17", "2026-01-31T00:00:00Z"},
+		"share": {"0.5", "1", "0.001"}, "topic": {"dead", "dead.2", "d"},
 	}[st.Kind()]
 }
 

@@ -40,7 +40,9 @@ type Settings struct {
 
 	Batch           Batch
 	Files           Files
-	Memory          int64 // bytes
+	DeadLetter      DeadLetter
+	HTTP            string // address of metrics and health; "" is none
+	Memory          int64  // bytes
 	ShutdownTimeout time.Duration
 	Log             Log
 
@@ -91,6 +93,13 @@ type Files struct {
 	RowGroupBytes int64
 }
 
+// DeadLetter says what is done with records that do not parse, beside the file
+// of the commit.
+type DeadLetter struct {
+	Topic    string  // each is published there too; "" is nowhere
+	MaxRatio float64 // of recent records; more of them stop the partition. 0 is no bound
+}
+
 // Log says what is logged and how.
 type Log struct{ Level, Format string }
 
@@ -112,8 +121,8 @@ const (
 func New() *Settings {
 	s := &Settings{
 		ClientID:          "lakeweir",
-		SessionTimeout:    30 * time.Second,
-		HeartbeatInterval: 3 * time.Second,
+		SessionTimeout:    10 * time.Second,
+		HeartbeatInterval: time.Second,
 		RebalanceTimeout:  30 * time.Second,
 		Isolation:         ReadCommitted,
 		OnDataLoss:        Fail,

@@ -123,7 +123,7 @@ func TestDeclarations(t *testing.T) {
 func TestEverySettingByEnvAndFlag(t *testing.T) {
 	value := map[string]string{
 		"text": "x", "choice": "", "bool": "true", "number": "7", "size": "96MiB", "duration": "7s",
-		"list": "a,b", "partitions": "a=0,2;b=1", "start": "latest",
+		"list": "a,b", "partitions": "a=0,2;b=1", "start": "latest", "share": "0.25", "topic": "dead",
 	}
 	choices := map[string]string{
 		"on_data_loss": "skip", "isolation": "read_uncommitted", "sasl.mechanism": "plain",
@@ -313,7 +313,7 @@ func TestCheck(t *testing.T) {
 	f(base+"tls: {cert: a}\n", "belong together")
 	f(base+"sasl: {user: a}\n", "not sasl.mechanism")
 	f(base+"sasl: {user: a, mechanism: plain}\n", "are needed too")
-	f(base+"session_timeout: 6s\n", "more than a third")
+	f(base+"session_timeout: 2s\n", "more than a third")
 	f(base+"group: g\nshutdown_timeout: 30s\n", "not below rebalance_timeout")
 	f(base+"shutdown_timeout: 30s\n", "")
 }

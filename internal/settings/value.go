@@ -93,6 +93,37 @@ func integer(p *int64) value {
 	}
 }
 
+// ratio is a share, from 0 to 1.
+func ratio(p *float64) value {
+	return value{
+		kind: "share", get: func() string { return strconv.FormatFloat(*p, 'g', -1, 64) },
+		set: func(t string) error {
+			f, err := strconv.ParseFloat(t, 64)
+			if err != nil || !(f >= 0 && f <= 1) { // NaN is neither
+				return fmt.Errorf("%q is not a share from 0 to 1, such as 0.05", t)
+			}
+			*p = f
+			return nil
+		},
+	}
+}
+
+// topic is the name of a topic, or empty.
+func topic(p *string) value {
+	return value{
+		kind: "topic", get: func() string { return *p },
+		set: func(t string) error {
+			if t != "" {
+				if err := CheckTopic(t); err != nil {
+					return err
+				}
+			}
+			*p = t
+			return nil
+		},
+	}
+}
+
 func size(p *int64) value {
 	return value{
 		kind: "size", get: func() string { return FormatSize(*p) },

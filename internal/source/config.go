@@ -47,7 +47,7 @@ type Config struct {
 	// writes, and may be empty.
 	Partitions map[string][]int32
 	// Heartbeat, Session and Rebalance are the clocks of the group, by default
-	// 3 s, 30 s and 30 s. A process that is silent for Session, or whose work
+	// 1 s, 10 s and 30 s. A process that is silent for Session, or whose work
 	// takes longer than Rebalance to end, loses its partitions.
 	Heartbeat, Session, Rebalance time.Duration
 
@@ -134,8 +134,8 @@ func (c Config) withDefaults() (Config, error) {
 		}
 	}
 	c.ClientID = cmp.Or(c.ClientID, "lakeweir")
-	c.Heartbeat = cmp.Or(c.Heartbeat, 3*time.Second)
-	c.Session = cmp.Or(c.Session, 30*time.Second)
+	c.Heartbeat = cmp.Or(c.Heartbeat, time.Second)
+	c.Session = cmp.Or(c.Session, 10*time.Second)
 	c.Rebalance = cmp.Or(c.Rebalance, 30*time.Second)
 	c.MaxWait = cmp.Or(c.MaxWait, 500*time.Millisecond)
 	c.FetchBytes = cmp.Or(c.FetchBytes, 8<<20)

@@ -48,7 +48,7 @@ func TestDefaults(t *testing.T) {
 	if len(c.Topics) != 2 || c.Topics[0] != "t" {
 		t.Errorf("topics %v", c.Topics)
 	}
-	if c.Heartbeat != 3*time.Second || c.Session != 30*time.Second || c.Rebalance != 30*time.Second || c.ClientID != "lakeweir" {
+	if c.Heartbeat != time.Second || c.Session != 10*time.Second || c.Rebalance != 30*time.Second || c.ClientID != "lakeweir" {
 		t.Errorf("got %+v", c)
 	}
 	other, err := Config{Brokers: []string{"b:1"}, Topics: []string{"t"}, FetchBytes: 1000}.withDefaults()

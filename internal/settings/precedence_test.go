@@ -109,7 +109,7 @@ func TestNestedAndDotted(t *testing.T) {
 // none, and are errors of their place elsewhere.
 func TestEmptyValues(t *testing.T) {
 	for _, st := range New().All() {
-		empty := st.Kind() == "text" || st.Kind() == "list" || st.Kind() == "partitions" || st.Name == "sasl.mechanism"
+		empty := st.Kind() == "text" || st.Kind() == "topic" || st.Kind() == "list" || st.Kind() == "partitions" || st.Name == "sasl.mechanism"
 		for _, err := range []error{
 			second(load(t, st.Name+": "+quote(three(st)[0])+"\n", []string{st.Env() + "="})),
 			second(load(t, st.Name+": "+quote(three(st)[0])+"\n", nil, "--"+st.Flag()+"=")),

@@ -24,6 +24,10 @@ var (
 	// lost, may have.
 	ErrConflict = errors.New("object is not as the condition says")
 
+	// ErrDamaged is returned by Get when a body is not the one that was
+	// written: it was changed on its way, twice, or where it lies.
+	ErrDamaged = errors.New("the body is not as it was written (look for a faulty proxy, disk or memory)")
+
 	// ErrCond is returned by Put for the zero Cond: a forgotten condition must
 	// not become an unconditional write.
 	ErrCond = errors.New("put without a condition: say store.IfAbsent, store.IfMatch or store.Blind")

@@ -69,6 +69,10 @@ func (c *check) content(ctx context.Context, h manifest.Head, r manifest.RangeRe
 		}
 		defer c.memory.Release(held)
 		o, err := c.s.Get(ctx, f.Key, store.Span{})
+		if errors.Is(err, store.ErrDamaged) {
+			c.report(ctx, Damage, BadHash, f.Key, doRestore, "%v", err)
+			return nil, nil
+		}
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", f.Key, err)
 		}

@@ -104,6 +104,11 @@ func (c *check) report(ctx context.Context, sev Severity, kind Kind, key, do, wh
 	}
 }
 
+// damaged says that an object can be read and is wrong.
+func damaged(err error) bool {
+	return errors.Is(err, manifest.ErrDamage) || errors.Is(err, store.ErrDamaged)
+}
+
 func (c *check) run(ctx context.Context) error {
 	if err := c.list(ctx); err != nil {
 		return err
@@ -152,7 +157,7 @@ func (c *check) schema(ctx context.Context) error {
 		}
 		_, err = manifest.ReadSchema(ctx, c.s, version)
 		switch {
-		case errors.Is(err, manifest.ErrDamage):
+		case damaged(err):
 			c.report(ctx, Damage, BadSchema, info.Key, doRestore, "%v", err)
 		case err != nil:
 			return err
@@ -200,7 +205,7 @@ func (c *check) readHead(ctx context.Context, id int32) error {
 	key := manifest.Partition{ID: id}.HeadKey()
 	h, err := manifest.Read(ctx, c.s, id)
 	switch {
-	case errors.Is(err, manifest.ErrDamage):
+	case damaged(err):
 		c.report(ctx, Damage, BadHead, key, doHead, "%v", err)
 		c.heads[id] = nil
 		return nil
@@ -242,7 +247,7 @@ func (c *check) ranges(ctx context.Context, h, some manifest.Head, key string, o
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(workers)
 	for r, err := range some.All(ctx, c.s) {
-		if errors.Is(err, manifest.ErrDamage) || errors.Is(err, store.ErrNotExist) {
+		if damaged(err) || errors.Is(err, store.ErrNotExist) {
 			if still, rerr := c.names(ctx, h, key); rerr != nil || still {
 				c.report(ctx, Damage, BadList, key, doRestore, "%v", err)
 			}

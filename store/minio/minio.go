@@ -92,7 +92,7 @@ func New(_ context.Context, c Config) (*Store, error) {
 	o := minio.Options{
 		Creds:        creds,
 		Secure:       u.Scheme == "https",
-		Transport:    wire.Limit(transport),
+		Transport:    wire.Guard(transport),
 		Region:       c.Region,
 		BucketLookup: minio.BucketLookupPath,
 		// Without it minio-go refuses checksums, also those in a header. With
@@ -106,8 +106,8 @@ func New(_ context.Context, c Config) (*Store, error) {
 		o.BucketLookup = minio.BucketLookupDNS
 	}
 	s := &Store{place: place, timeout: c.Timeout}
-	for client, retries := range map[*minio.Core]int{&s.client: 0, &s.once: 1} {
-		o.MaxRetries = retries // 0 is the default of minio-go, 10
+	for client, tries := range map[*minio.Core]int{&s.client: wire.Tries, &s.once: 1} {
+		o.MaxRetries = tries
 		if client.Client, err = minio.New(u.Host, &o); err != nil {
 			return nil, fmt.Errorf("open minio store: %w", err)
 		}
@@ -133,6 +133,10 @@ func (s *Store) Get(ctx context.Context, key string, span store.Span) (store.Obj
 	if err != nil {
 		return store.Object{}, fmt.Errorf("get %s: %w", key, err)
 	}
+	return wire.Again(ctx, func() (store.Object, error) { return s.get(ctx, key, name, span) })
+}
+
+func (s *Store) get(ctx context.Context, key, name string, span store.Span) (store.Object, error) {
 	call, deadline := wire.Start(ctx, s.timeout, 0)
 	defer deadline.Stop()
 	var o minio.GetObjectOptions
@@ -149,11 +153,14 @@ func (s *Store) Get(ctx context.Context, key string, span store.Span) (store.Obj
 	}
 	defer body.Close()
 	deadline.Extend(info.Size)
-	part, size, err := wire.Part(body, info.Size, header.Get("Content-Range"), span)
-	if err != nil {
-		return store.Object{}, s.place.Explain(ctx, call, wire.Call{Op: "get", Key: key}, wire.Failure{Err: err})
-	}
 	i := infoOf(key, info)
+	part, size, err := wire.Part(body, info.Size, header.Get("Content-Range"), span)
+	if err == nil {
+		err = wire.Check(part, span, i.SHA256)
+	}
+	if err != nil {
+		return store.Object{}, s.place.BadBody(ctx, call, wire.Call{Op: "get", Key: key}, err)
+	}
 	i.Size = size
 	return store.Object{Info: i, Body: part}, nil
 }

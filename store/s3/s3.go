@@ -101,9 +101,10 @@ func New(ctx context.Context, c Config) (*Store, error) {
 		return nil, err
 	}
 	client := s3.NewFromConfig(cfg, func(o *s3.Options) {
-		o.HTTPClient = &http.Client{Transport: wire.Limit(transport), CheckRedirect: noRedirect}
+		o.HTTPClient = &http.Client{Transport: wire.Guard(transport), CheckRedirect: noRedirect}
 		o.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
 		o.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
+		o.RetryMaxAttempts = wire.Tries
 		o.DisableLogOutputChecksumValidationSkipped = true
 		// An endpoint of AWS_ENDPOINT_URL_S3 is known only here.
 		o.UsePathStyle = o.BaseEndpoint != nil
@@ -156,6 +157,10 @@ func (s *Store) Get(ctx context.Context, key string, span store.Span) (store.Obj
 	if err != nil {
 		return store.Object{}, fmt.Errorf("get %s: %w", key, err)
 	}
+	return wire.Again(ctx, func() (store.Object, error) { return s.get(ctx, key, name, span) })
+}
+
+func (s *Store) get(ctx context.Context, key, name string, span store.Span) (store.Object, error) {
 	call, deadline := wire.Start(ctx, s.timeout, 0)
 	defer deadline.Stop()
 	in := &s3.GetObjectInput{Bucket: &s.place.Bucket, Key: &name}
@@ -175,13 +180,16 @@ func (s *Store) Get(ctx context.Context, key string, span store.Span) (store.Obj
 		length = *out.ContentLength
 	}
 	deadline.Extend(length)
+	sum := wire.Sum("", out.Metadata[wire.MetaSHA256])
 	body, size, err := wire.Part(out.Body, length, aws.ToString(out.ContentRange), span)
+	if err == nil {
+		err = wire.Check(body, span, sum)
+	}
 	if err != nil {
-		return store.Object{}, s.place.Explain(ctx, call, wire.Call{Op: "get", Key: key}, wire.Failure{Err: err})
+		return store.Object{}, s.place.BadBody(ctx, call, wire.Call{Op: "get", Key: key}, err)
 	}
 	return store.Object{Body: body, Info: store.Info{
-		Key: key, Size: size, ETag: aws.ToString(out.ETag), Modified: aws.ToTime(out.LastModified),
-		SHA256: wire.Sum("", out.Metadata[wire.MetaSHA256]),
+		Key: key, Size: size, ETag: aws.ToString(out.ETag), Modified: aws.ToTime(out.LastModified), SHA256: sum,
 	}}, nil
 }
 

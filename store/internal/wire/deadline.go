@@ -9,6 +9,11 @@ import (
 // DefaultTimeout is how long an answer without a body may take.
 const DefaultTimeout = 60 * time.Second
 
+// Tries is how often an SDK sends a request, all within the deadline of the
+// call; one under If-Match is sent once. The callers try again with growing
+// pauses, so a store that is down is asked Tries times for each of theirs.
+const Tries = 3
+
 // slowest is the bytes per second that a body must come to.
 const slowest = 1 << 20
 

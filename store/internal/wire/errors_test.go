@@ -135,14 +135,14 @@ func (e endless) RoundTrip(*http.Request) (*http.Response, error) {
 }
 
 // Lists and errors are cut, objects are not.
-func TestLimit(t *testing.T) {
+func TestGuardBounds(t *testing.T) {
 	f := func(method, url string, status int, limited bool) {
 		t.Helper()
 		r, err := http.NewRequest(method, url, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		resp, err := Limit(endless{status}).RoundTrip(r)
+		resp, err := Guard(endless{status}).RoundTrip(r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,4 +156,56 @@ func TestLimit(t *testing.T) {
 	f("GET", "http://h/b/k?x-id=GetObject", 404, true)
 	f("GET", "http://h/b?list-type=2&prefix=p", 200, true)
 	f("PUT", "http://h/b/k", 200, true)
+}
+
+// said is a transport that answers one thing.
+type said struct {
+	status     int
+	etag, body string
+}
+
+func (s said) RoundTrip(*http.Request) (*http.Response, error) {
+	h := http.Header{}
+	if s.etag != "" {
+		h.Set("ETag", s.etag)
+	}
+	return &http.Response{StatusCode: s.status, Header: h, Body: io.NopCloser(strings.NewReader(s.body)), ContentLength: int64(len(s.body))}, nil
+}
+
+// A PUT of an object counts as done on a clear answer only (B42).
+func TestGuardClear(t *testing.T) {
+	f := func(method, meta string, answer said, status int, body string) {
+		t.Helper()
+		r, err := http.NewRequest(method, "http://h/b/k", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if meta != "" {
+			r.Header.Set("x-amz-meta-sha256", meta)
+		}
+		resp, err := Guard(answer).RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(resp.Body)
+		if err != nil || resp.StatusCode != status || !strings.Contains(string(got), body) || int64(len(got)) != resp.ContentLength {
+			t.Errorf("%s %+v: %d %q, %d bytes, err %v, want %d %q", method, answer, resp.StatusCode, got, resp.ContentLength, err, status, body)
+		}
+	}
+	const failed = "<Error><Code>InternalError</Code></Error>"
+	f("PUT", "00", said{200, `"e"`, ""}, 200, "")
+	// Some stores say something all the same.
+	f("PUT", "00", said{200, `"e"`, "<PutObjectResult/>"}, 200, "<PutObjectResult/>")
+	// The error in the body, whatever the header says.
+	f("PUT", "00", said{200, "", failed}, 502, failed)
+	f("PUT", "00", said{200, `"e"`, "<?xml version=\"1.0\"?>\n" + failed}, 502, failed)
+	// Nothing at all, or the page of a proxy.
+	f("PUT", "00", said{200, "", ""}, 502, "no ETag")
+	f("PUT", "00", said{204, "", "<html>"}, 502, "no ETag")
+	// What is an error stays that error.
+	f("PUT", "00", said{412, "", failed}, 412, failed)
+	// A bucket is made, an object read or removed without an ETag.
+	f("PUT", "", said{200, "", ""}, 200, "")
+	f("GET", "", said{200, "", failed}, 200, failed)
+	f("DELETE", "", said{204, "", ""}, 204, "")
 }

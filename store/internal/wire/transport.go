@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strconv"
 	"time"
 )
 
@@ -47,15 +49,15 @@ func Transport(driver, caFile string, skipVerify bool) (http.RoundTripper, error
 	return t, nil
 }
 
-// Limit wraps a transport so that an answer which is no object cannot fill the
-// memory.
-func Limit(next http.RoundTripper) http.RoundTripper { return limited{next} }
+// Guard wraps a transport so that an answer which is no object cannot fill the
+// memory, and so that a PUT counts as done only on a clear answer.
+func Guard(next http.RoundTripper) http.RoundTripper { return guarded{next} }
 
-type limited struct{ next http.RoundTripper }
+type guarded struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
-func (l limited) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := l.next.RoundTrip(r)
+func (g guarded) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := g.next.RoundTrip(r)
 	if err != nil {
 		return nil, err
 	}
@@ -63,6 +65,34 @@ func (l limited) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !object {
 		resp.Body = &limitedBody{resp.Body, maxAnswer}
 	}
+	if r.Method == http.MethodPut && r.Header.Get("X-Amz-Meta-"+MetaSHA256) != "" && resp.StatusCode < 300 {
+		return unclear(resp)
+	}
+	return resp, nil
+}
+
+// unclear turns a success that is none into a failure, before an SDK believes
+// it. Stores and proxies that must answer before they know the outcome say 200
+// and put the error into the body; S3 itself does so for some calls. A true
+// success names the ETag and has no error in its body.
+// https://docs.aws.amazon.com/AmazonS3/latest/API/API_CopyObject.html
+func unclear(resp *http.Response) (*http.Response, error) {
+	body, err := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	if err != nil {
+		return nil, err
+	}
+	failed := bytes.Contains(body, []byte("<Error>"))
+	if failed || resp.Header.Get("ETag") == "" {
+		resp.StatusCode, resp.Status = http.StatusBadGateway, "502 Bad Gateway"
+		if !failed {
+			body = []byte("<Error><Code>InternalError</Code><Message>the answer to a PUT has no ETag</Message></Error>")
+		}
+		resp.Header.Set("Content-Type", "application/xml")
+		resp.ContentLength = int64(len(body))
+		resp.Header.Set("Content-Length", strconv.Itoa(len(body)))
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
 	return resp, nil
 }
 

@@ -4,6 +4,7 @@
 package wire
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -176,4 +177,38 @@ func Sum(checksum, meta string) *[sha256.Size]byte {
 		return (*[sha256.Size]byte)(b)
 	}
 	return nil
+}
+
+// Check compares a whole body with the SHA-256 that the answer tells. Nothing
+// else sees that a digit of a head was changed on its way. A part of a body and
+// an object that tells no SHA-256 pass.
+func Check(body []byte, span store.Span, sum *[sha256.Size]byte) error {
+	if sum == nil || span != (store.Span{}) {
+		return nil
+	}
+	if got := sha256.Sum256(body); got != *sum {
+		return fmt.Errorf("%w: its SHA-256 is %x, it was written with %x", store.ErrDamaged, got, *sum)
+	}
+	return nil
+}
+
+// Again calls get once more if the answer broke off or its body was damaged:
+// the SDKs do not, once the body has begun.
+func Again(ctx context.Context, get func() (store.Object, error)) (store.Object, error) {
+	o, err := get()
+	if errors.Is(err, errBody) && ctx.Err() == nil {
+		o, err = get()
+	}
+	return o, err
+}
+
+// errBody marks a body that did not come, or not as it is.
+var errBody = errors.New("no whole answer")
+
+// BadBody explains why a body could not be read.
+func (p Place) BadBody(ctx, call context.Context, c Call, err error) error {
+	if ctx.Err() != nil || call.Err() != nil {
+		return p.Explain(ctx, call, c, Failure{Err: err})
+	}
+	return fmt.Errorf("%s %s: %s: %w: %w", c.Op, c.Key, p.where(), errBody, err)
 }

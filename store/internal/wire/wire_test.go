@@ -2,9 +2,12 @@ package wire
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
+	"io"
 	"strings"
 	"testing"
 
@@ -196,5 +199,48 @@ func TestLister(t *testing.T) {
 	f("other/a4", "", false, false)
 	if (&Lister{Place: Place{Prefix: "raw/"}}).StartAfter() != "" {
 		t.Error("a list from the beginning starts after something")
+	}
+}
+
+// A whole body is compared with its SHA-256, if there is one.
+func TestCheck(t *testing.T) {
+	sum := sha256.Sum256([]byte("body"))
+	f := func(body string, span store.Span, sum *[sha256.Size]byte, ok bool) {
+		t.Helper()
+		err := Check([]byte(body), span, sum)
+		if (err == nil) != ok || err != nil && !errors.Is(err, store.ErrDamaged) {
+			t.Errorf("%q %v: err %v, want ok %v", body, span, err, ok)
+		}
+	}
+	f("body", store.Span{}, &sum, true)
+	f("bodz", store.Span{}, &sum, false)
+	f("", store.Span{}, &sum, false)
+	// A part, and an object of somebody else.
+	f("od", store.Span{Offset: 1, Length: 2}, &sum, true)
+	f("bodz", store.Span{}, nil, true)
+}
+
+// Only a body that did not come whole is asked for again, once.
+func TestAgain(t *testing.T) {
+	p, call := Place{Driver: "s3", Bucket: "lake"}, Call{Op: "get", Key: "k"}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	f := func(ctx context.Context, err error, want int) {
+		t.Helper()
+		calls := 0
+		_, got := Again(ctx, func() (store.Object, error) { calls++; return store.Object{}, err })
+		if calls != want || got != err {
+			t.Errorf("%v: %d calls, err %v, want %d", err, calls, got, want)
+		}
+	}
+	ctx := t.Context()
+	f(ctx, nil, 1)
+	f(ctx, store.ErrNotExist, 1)
+	f(ctx, p.BadBody(ctx, ctx, call, io.ErrUnexpectedEOF), 2)
+	// The time of the call is over, or the caller has gone.
+	f(ctx, p.BadBody(ctx, gone, call, io.ErrUnexpectedEOF), 1)
+	f(gone, p.BadBody(ctx, ctx, call, io.ErrUnexpectedEOF), 1)
+	if err := p.BadBody(ctx, ctx, call, io.ErrUnexpectedEOF); err.Error() != "get k: s3 bucket lake: no whole answer: unexpected EOF" {
+		t.Error(err)
 	}
 }

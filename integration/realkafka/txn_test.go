@@ -12,47 +12,6 @@ import (
 	"github.com/lakeweir/lakeweir/internal/source"
 )
 
-// transactor is a transactional producer whose steps a test orders.
-type transactor struct {
-	t      *testing.T
-	ctx    context.Context
-	client *kgo.Client
-	topic  string
-}
-
-func newTransactor(t *testing.T, b *realkafka.Broker, topic, id string, opts ...kgo.Opt) *transactor {
-	t.Helper()
-	c := b.Client(t, append([]kgo.Opt{kgo.TransactionalID(id), kgo.RecordPartitioner(kgo.ManualPartitioner())}, opts...)...)
-	return &transactor{t, within(t), c, topic}
-}
-
-func (x *transactor) begin() {
-	x.t.Helper()
-	if err := x.client.BeginTransaction(); err != nil {
-		x.t.Fatalf("begin: %v", err)
-	}
-}
-
-// send writes n records and waits for them, so that the order of two producers
-// in the log is that of the calls.
-func (x *transactor) send(text string, n int) {
-	x.t.Helper()
-	var records []*kgo.Record
-	for i := range n {
-		records = append(records, &kgo.Record{Topic: x.topic, Value: fmt.Appendf(nil, "%s%d", text, i)})
-	}
-	if err := x.client.ProduceSync(x.ctx, records...).FirstErr(); err != nil {
-		x.t.Fatalf("send %s: %v", text, err)
-	}
-}
-
-func (x *transactor) end(how kgo.TransactionEndTry) {
-	x.t.Helper()
-	if err := x.client.EndTransaction(x.ctx, how); err != nil {
-		x.t.Fatalf("end: %v", err)
-	}
-}
-
 // awaitEnd waits until the log ends at an offset: Kafka 4 answers the end of a
 // transaction before it has written the marker.
 func awaitEnd(t *testing.T, b *realkafka.Broker, topic string, want int64) {
@@ -81,27 +40,27 @@ func TestTransactions(t *testing.T) {
 		t.Helper()
 		b.CreateTopic(t, topic, 1, nil)
 		opt := kgo.ProducerBatchCompression(codec)
-		x, y := newTransactor(t, b, topic, topic+"-x", opt), newTransactor(t, b, topic, topic+"-y", opt)
-		x.begin()
-		x.send("kept-a", 3)
-		x.end(kgo.TryCommit)
+		x, y := b.Transactor(t, topic, topic+"-x", opt), b.Transactor(t, topic, topic+"-y", opt)
+		x.Begin()
+		x.Send("kept-a", 3)
+		x.Commit()
 		// An abort with another producer's records between its own.
-		x.begin()
-		y.begin()
-		x.send("lost-a", 3)
-		y.send("kept-b", 2)
-		x.send("lost-b", 2)
-		x.end(kgo.TryAbort)
+		x.Begin()
+		y.Begin()
+		x.Send("lost-a", 3)
+		y.Send("kept-b", 2)
+		x.Send("lost-b", 2)
+		x.Abort()
 		b.Produce(t, []*kgo.Record{{Topic: topic, Value: []byte("kept-plain")}}, opt)
-		y.send("kept-c", 2)
-		y.end(kgo.TryCommit)
+		y.Send("kept-c", 2)
+		y.Commit()
 		// The same producer commits after its abort, and aborts at the end.
-		x.begin()
-		x.send("kept-d", 1)
-		x.end(kgo.TryCommit)
-		x.begin()
-		x.send("lost-c", 1)
-		x.end(kgo.TryAbort)
+		x.Begin()
+		x.Send("kept-d", 1)
+		x.Commit()
+		x.Begin()
+		x.Send("lost-c", 1)
+		x.Abort()
 
 		end := int64(3 + 1 + 3 + 2 + 2 + 1 + 1 + 2 + 1 + 1 + 1 + 1 + 1) // with five markers
 		awaitEnd(t, b, topic, end)
@@ -130,10 +89,10 @@ func TestOpenTransaction(t *testing.T) {
 	b := realkafka.Shared(t)
 	topic := "txn-open"
 	b.CreateTopic(t, topic, 1, nil)
-	x := newTransactor(t, b, topic, topic)
+	x := b.Transactor(t, topic, topic)
 	b.Produce(t, []*kgo.Record{{Topic: topic, Value: []byte("before")}})
-	x.begin()
-	x.send("open", 2)
+	x.Begin()
+	x.Send("open", 2)
 	b.Produce(t, []*kgo.Record{{Topic: topic, Value: []byte("after")}})
 	with(t, plainConfig(b), topic, 0, func(ctx context.Context, p *source.Partition) error {
 		if _, end, err := p.Bounds(ctx); err != nil || end != 1 {
@@ -151,7 +110,7 @@ func TestOpenTransaction(t *testing.T) {
 			}
 			next <- err
 		}()
-		x.end(kgo.TryCommit)
+		x.Commit()
 		return <-next
 	})
 }

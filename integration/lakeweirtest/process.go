@@ -1,0 +1,121 @@
+package lakeweirtest
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/lakeweir/lakeweir/integration/gateway"
+)
+
+// runLimit ends a run that should have ended by itself.
+const runLimit = 90 * time.Second
+
+// Result is how a process ended: Code is -1 after a signal.
+type Result struct {
+	Code     int
+	Out, Log string // standard output, and standard error with the log
+}
+
+// Process is a running command.
+type Process struct {
+	t    testing.TB
+	cmd  *exec.Cmd
+	out  bytes.Buffer
+	log  safeBuffer
+	done chan struct{}
+}
+
+// safeBuffer is read while a process writes it.
+type safeBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *safeBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *safeBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+// start calls the command with the keys of the gateway in its environment.
+func start(t testing.TB, args ...string) *Process {
+	t.Helper()
+	p := &Process{t: t, cmd: exec.Command(binary, args...), done: make(chan struct{})}
+	p.cmd.Env = append(os.Environ(), "AWS_ACCESS_KEY_ID="+gateway.AccessKey, "AWS_SECRET_ACCESS_KEY="+gateway.SecretKey)
+	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.log
+	if err := p.cmd.Start(); err != nil {
+		t.Fatalf("start the command: %v", err)
+	}
+	go func() {
+		_ = p.cmd.Wait() // ProcessState tells
+		close(p.done)
+	}()
+	t.Cleanup(func() {
+		p.Kill()
+		if t.Failed() {
+			t.Logf("lakeweir %v\n%s", args, p.log.String())
+		}
+	})
+	return p
+}
+
+// Log returns what the process has logged until now.
+func (p *Process) Log() string { return p.log.String() }
+
+// PID returns the id of the process.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Ended reports whether the process has ended.
+func (p *Process) Ended() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// Wait returns how the process ended. One that does not end is killed and fails the test.
+func (p *Process) Wait() Result {
+	p.t.Helper()
+	select {
+	case <-p.done:
+	case <-time.After(runLimit):
+		p.Kill()
+		p.t.Fatalf("the command has not ended after %v\n%s", runLimit, p.log.String())
+	}
+	return Result{Code: p.cmd.ProcessState.ExitCode(), Out: p.out.String(), Log: p.log.String()}
+}
+
+// Stop asks the process to end, as a supervisor does.
+func (p *Process) Stop() Result {
+	p.t.Helper()
+	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended already
+	return p.Wait()
+}
+
+// Kill ends the process as a crash does, and waits until it is gone.
+func (p *Process) Kill() {
+	_ = p.cmd.Process.Kill() // it may have ended already
+	<-p.done
+}
+
+// PeakMemory returns the most memory that the ended process held, in bytes.
+func (p *Process) PeakMemory() int64 {
+	usage, ok := p.cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	if !ok {
+		p.t.Fatal("the system does not tell the memory of a child")
+	}
+	return usage.Maxrss << 10 // Linux counts KiB
+}

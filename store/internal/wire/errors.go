@@ -47,9 +47,9 @@ func (p Place) explain(ctx, call context.Context, c Call, f Failure) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case call.Err() != nil:
-		return fmt.Errorf("%s: %w", p.where(), context.Cause(call))
+		return expired{fmt.Errorf("%s: %w", p.where(), context.Cause(call))}
 	default:
-		return fmt.Errorf("%s: %w", p.where(), network(f.Err))
+		return answered(0, "%s: %w", p.where(), network(f.Err))
 	}
 }
 
@@ -67,9 +67,9 @@ func (p Place) answer(c Call, f Failure) error {
 	}
 	said := f.said()
 	if todo := advice(f); todo != "" {
-		return fmt.Errorf("%s: %s: %s", p.where(), said, todo)
+		return answered(f.Status, "%s: %s: %s", p.where(), said, todo)
 	}
-	return fmt.Errorf("%s: %s", p.where(), said)
+	return answered(f.Status, "%s: %s", p.where(), said)
 }
 
 // putAnswer returns ErrConflict where a store says by this answer that a

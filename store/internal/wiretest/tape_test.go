@@ -4,14 +4,22 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/lakeweir/lakeweir/record"
+	"github.com/lakeweir/lakeweir/writer"
 )
+
+// identity is the log that a tape is.
+var identity = record.Identity{Cluster: "c", Topic: record.TopicID{1}}
 
 // tape is a log of the offsets [0,n), 7 to a batch. It waits at its end.
 type tape struct {
 	n    int64
 	wide int // least bytes of a value
+
+	room  *writer.Budget // charged for what is read, if there is one
+	pause time.Duration  // before each batch
 
 	mu   sync.Mutex
 	at   int64
@@ -40,6 +48,12 @@ func (t *tape) Read(ctx context.Context) (*record.Batch, error) {
 			return nil, err
 		}
 	}
+	if t.room != nil {
+		if err := t.room.Acquire(ctx, b.Size()); err != nil {
+			return nil, err
+		}
+		time.Sleep(t.pause)
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.at = at
@@ -47,10 +61,17 @@ func (t *tape) Read(ctx context.Context) (*record.Batch, error) {
 	return b, nil
 }
 
+// handedOut returns how many records were read.
+func (t *tape) handedOut() int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.read
+}
+
 func (t *tape) Bounds(context.Context) (start, end int64, err error) { return 0, t.n, nil }
 
 func (t *tape) Identity(context.Context) (record.Identity, error) {
-	return record.Identity{Cluster: "c", Topic: record.TopicID{1}}, nil
+	return identity, nil
 }
 
 func (t *tape) EpochEnd(context.Context, int32) (int64, error) { return t.n, nil }

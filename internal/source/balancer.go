@@ -18,6 +18,10 @@ import (
 // back most of what it had.
 type balancer struct {
 	name string
+	// known returns partitions that there are, as well as this member knows;
+	// nil is none. kafka-go tells of no partition at all when one of the topics
+	// does not exist any more.
+	known func() []key
 
 	mu    sync.Mutex
 	owned claims
@@ -87,8 +91,14 @@ func (b *balancer) AssignGroups(members []kafka.GroupMember, partitions []kafka.
 	for _, p := range partitions {
 		all = append(all, key{p.Topic, int32(p.ID)})
 	}
-	slices.SortFunc(all, compareKeys)
 	peers, claimed := readMembers(members)
+	if b.known != nil {
+		all = append(all, b.known()...)
+	}
+	slices.SortFunc(all, compareKeys)
+	all = slices.DeleteFunc(slices.Compact(all), func(k key) bool {
+		return !slices.ContainsFunc(peers, func(p *peer) bool { return p.takes(k.topic) })
+	})
 	free := keep(peers, claimed, all)
 	for _, k := range free {
 		if p := pick(peers, k); p != nil {

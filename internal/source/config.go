@@ -30,11 +30,19 @@ type Config struct {
 	// Dial opens connections in place of TCP, for tests and tunnels.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
-	// Topics are the topics read. None is ever created by asking for it.
+	// Topics are the topics read. None is ever created by asking for it. With
+	// Patterns there need not be any.
 	Topics []string
 	// WaitForTopics waits for a topic that does not exist; else it is
 	// ErrNoTopic at the start.
 	WaitForTopics bool
+	// Patterns take further topics, those that come later included. A pattern
+	// that takes none is waited for.
+	Patterns []Pattern
+	// Settled makes patterns wait for nothing: Run ends when every work has
+	// returned, and a pattern that takes no topic is ErrNoTopic at the start,
+	// unless WaitForTopics.
+	Settled bool
 
 	// Group is the consumer group that assigns partitions. Without one all
 	// partitions of Topics are read.
@@ -68,7 +76,7 @@ type Config struct {
 	// a larger one stops its partition. Default 256 MiB.
 	BatchBytes int32
 	// MetadataInterval is how often new partitions and topics are looked for.
-	// Default 30 s.
+	// Default 5 s: records wait that long in a new one, and for the group on top.
 	MetadataInterval time.Duration
 	// StartTimeout is how long Run tries to reach any broker before it gives
 	// up. Default 10 s.
@@ -124,7 +132,7 @@ func (c Config) withDefaults() (Config, error) {
 			c.Topics = append(c.Topics, t)
 		}
 	}
-	if len(c.Topics) == 0 {
+	if len(c.Topics) == 0 && len(c.Patterns) == 0 {
 		return c, errors.New("no topics: list at least one")
 	}
 	c.Topics = slices.Compact(slices.Sorted(slices.Values(c.Topics)))
@@ -141,7 +149,7 @@ func (c Config) withDefaults() (Config, error) {
 	c.FetchBytes = cmp.Or(c.FetchBytes, 8<<20)
 	c.PartitionBytes = cmp.Or(c.PartitionBytes, min(1<<20, c.FetchBytes))
 	c.BatchBytes = cmp.Or(c.BatchBytes, 256<<20)
-	c.MetadataInterval = cmp.Or(c.MetadataInterval, 30*time.Second)
+	c.MetadataInterval = cmp.Or(c.MetadataInterval, 5*time.Second)
 	c.StartTimeout = cmp.Or(c.StartTimeout, 10*time.Second)
 	if c.FetchBytes < 0 || c.PartitionBytes < 0 || c.BatchBytes < 0 || c.MaxWait < 0 || c.MetadataInterval < 0 {
 		return c, errors.New("fetch sizes and times must not be negative")

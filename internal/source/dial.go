@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"strings"
 	"sync"
@@ -54,7 +55,8 @@ func newClient(c Config) (*client, error) {
 	}
 	tr := &kafka.Transport{
 		Dial: dial, DialTimeout: connectTimeout, MetadataTTL: layoutTTL,
-		MetadataTopics: c.Topics, ClientID: c.ClientID, TLS: c.TLS, SASL: login,
+		MetadataTopics: append([]string{}, c.Topics...), // nil would be all of the cluster
+		ClientID:       c.ClientID, TLS: c.TLS, SASL: login,
 	}
 	addr := kafka.TCP(c.Brokers...)
 	return &client{
@@ -117,14 +119,14 @@ func (c *client) truth(ctx context.Context, err error) error {
 	return err
 }
 
-// check asks for topics until a broker answers, for at most limit. What no
-// retry can cure, such as a refused login, is returned at once.
-func (c *client) check(ctx context.Context, topics []string, limit time.Duration) (layout, error) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
+// check asks for topics until a broker answers, for at most StartTimeout. What
+// no retry can cure, such as a refused login, is returned at once.
+func (c *client) check(ctx context.Context, cfg Config) (layout, error) {
+	ctx, cancel := context.WithTimeout(ctx, cfg.StartTimeout)
 	defer cancel()
 	var last error
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, time.Second) {
-		l, err := c.metadata(ctx, topics)
+		l, err := c.survey(ctx, cfg)
 		if err == nil {
 			return l, nil
 		}
@@ -140,6 +142,10 @@ func (c *client) check(ctx context.Context, topics []string, limit time.Duration
 		}
 	}
 }
+
+// jitter spreads a pause over half of it to one and a half, so that many who
+// wait for the same do not come back at once.
+func jitter(d time.Duration) time.Duration { return d/2 + rand.N(d+1) }
 
 // sleep waits, and reports whether the context let it.
 func sleep(ctx context.Context, d time.Duration) bool {

@@ -31,14 +31,16 @@ func (s *session) grouped(ctx context.Context) error {
 }
 
 // join is one membership, over its generations. It ends not done when the
-// topics are others.
+// topics are others: members need not have seen the same ones yet, a topic is
+// shared among those that have.
 //
 // Topics are asked for without being created before; kafka-go's group client
 // would create one that is not there, which is why its own watch for changed
-// partitions is not used either.
+// partitions is not used either, and why it is closed before it can join again
+// for topics of which one may be gone.
 func (s *session) join(ctx context.Context, topics []string) (done bool, err error) {
 	c := s.router.c
-	b := &balancer{name: c.Member}
+	b := &balancer{name: c.Member, known: s.partitions}
 	g, err := kafka.NewConsumerGroup(kafka.ConsumerGroupConfig{
 		ID: c.Group, Brokers: c.Brokers, Dialer: s.router.client.dialer, Topics: topics,
 		GroupBalancers: []kafka.GroupBalancer{b}, HeartbeatInterval: c.Heartbeat,
@@ -50,9 +52,10 @@ func (s *session) join(ctx context.Context, topics []string) (done bool, err err
 	if err != nil {
 		return true, fmt.Errorf("join group %q: %w", c.Group, err)
 	}
-	defer leave(g)
-	for {
-		gen, err := g.Next(ctx)
+	m := &membership{ConsumerGroup: g}
+	defer m.leave()
+	for pause := time.Duration(0); ; {
+		gen, err := m.Next(ctx)
 		if ctx.Err() != nil {
 			return true, nil
 		}
@@ -60,41 +63,77 @@ func (s *session) join(ctx context.Context, topics []string) (done bool, err err
 			if err := s.refused(err); err != nil {
 				return true, err
 			}
+			pause = min(max(2*pause, minJoin), maxJoin)
+			sleep(ctx, jitter(pause))
 			continue
 		}
-		outcome := make(chan result, 1)
-		gen.Start(func(ended context.Context) { outcome <- s.generation(ctx, ended, gen, b) })
-		switch r := <-outcome; {
-		case r.done:
-			return true, r.err
-		case !slices.Equal(s.existing(), topics):
-			return false, nil
+		pause = 0
+		outcome, release := make(chan result), make(chan struct{})
+		gen.Start(func(ended context.Context) {
+			outcome <- s.generation(ctx, ended, gen, b)
+			<-release
+		})
+		r := <-outcome
+		over := r.done || !slices.Equal(s.existing(), topics)
+		if over {
+			m.end()
+		}
+		close(release)
+		if over {
+			return r.done, r.err
 		}
 	}
 }
+
+// Bounds of the pause after a join that failed. It grows while none succeeds.
+const (
+	minJoin = 100 * time.Millisecond
+	maxJoin = 3 * time.Second
+)
 
 // leaveTimeout is how long the end of Run waits for the group to be left:
 // kafka-go does not interrupt a join, which lasts as long as a rebalance.
 const leaveTimeout = 5 * time.Second
 
-func leave(g *kafka.ConsumerGroup) {
-	left := make(chan struct{})
+// membership is a consumer group that can be left for good while one of its
+// generations still runs.
+type membership struct {
+	*kafka.ConsumerGroup
+	left chan struct{} // closed when it was left; nil while it is to go on
+}
+
+// end makes it a membership that never joins again. It returns before the
+// group is left, which waits for the works of the generation.
+func (m *membership) end() {
+	if m.left != nil {
+		return
+	}
+	m.left = make(chan struct{})
 	go func() {
-		defer close(left)
-		g.Close()
+		defer close(m.left)
+		m.Close()
 	}()
+	for { // until kafka-go knows
+		if _, err := m.Next(context.Background()); errors.Is(err, kafka.ErrGroupClosed) {
+			return
+		}
+	}
+}
+
+// leave ends the membership and waits until the group is left.
+func (m *membership) leave() {
+	m.end()
 	select {
-	case <-left:
+	case <-m.left:
 	case <-time.After(leaveTimeout):
 	}
 }
 
-// refused returns the error of a join that no other try can cure.
+// refused returns the error of a join that no other try can cure. A login that
+// is refused is none of them: the brokers took it when Run began, so it expired
+// or was changed, and files may have the new one soon.
 func (s *session) refused(err error) error {
 	group := s.router.c.Group
-	if why, ok := s.router.client.explain.final(err); ok {
-		return why
-	}
 	switch {
 	case errors.Is(err, kafka.InconsistentGroupProtocol):
 		return fmt.Errorf("join group %q: its members assign partitions in another way: another program uses this group: choose another name: %w", group, err)
@@ -106,6 +145,9 @@ func (s *session) refused(err error) error {
 		return fmt.Errorf("join group %q: the brokers refuse the name: %w", group, err)
 	case errors.Is(err, kafka.RebalanceInProgress):
 		return nil
+	}
+	if why, ok := s.router.client.explain.final(err); ok {
+		err = why
 	}
 	s.router.c.Log.Warn("group not joined, trying on", "group", group, "error", err)
 	return nil
@@ -131,10 +173,11 @@ func (s *session) generation(ctx, ended context.Context, gen *kafka.Generation, 
 		}
 	}
 	b.own(gen.ID, keys)
+	s.router.ask() // another member may have seen a topic or partition first
 	s.router.c.Log.Info("assigned", "group", gen.GroupID, "generation", gen.ID, "partitions", len(keys))
 	a := s.assign(inner, &member{id: gen.MemberID, generation: gen.ID})
 	a.add(keys)
-	for a.running > 0 || len(keys) == 0 {
+	for a.running > 0 || len(keys) == 0 || s.waits(a.failed) {
 		select {
 		case <-s.changed: // rejoin: the new partitions are assigned then
 			cancel()

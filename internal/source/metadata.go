@@ -30,6 +30,7 @@ type layout struct {
 
 type topicLayout struct {
 	code       int16
+	internal   bool // kept by the brokers for themselves
 	id         record.TopicID
 	partitions map[int32]partitionLayout
 }
@@ -37,8 +38,8 @@ type topicLayout struct {
 // partitionLayout names the leader of a partition; -1 when there is none.
 type partitionLayout struct{ leader, epoch int32 }
 
-// metadata asks for topics by name. It is never answered from a cache, and
-// creates no topic.
+// metadata asks for topics by name, nil for all that there are. It is never
+// answered from a cache, and creates no topic.
 func (c *client) metadata(ctx context.Context, topics []string) (layout, error) {
 	version, err := c.version(ctx, keyMetadata)
 	if err != nil {
@@ -62,9 +63,14 @@ func (c *client) metadata(ctx context.Context, topics []string) (layout, error) 
 
 func encodeMetadata(b []byte, v int16, topics []string) []byte {
 	flexible := v >= flexMetadata
-	if flexible {
+	switch { // an array without elements is none, null is all
+	case flexible && topics == nil:
+		b = append(b, 0)
+	case flexible:
 		b = binary.AppendUvarint(b, uint64(len(topics)+1))
-	} else {
+	case topics == nil:
+		b = appendInt32(b, -1)
+	default:
 		b = appendInt32(b, int32(len(topics)))
 	}
 	for _, t := range topics {
@@ -116,7 +122,7 @@ func decodeTopic(d *decoder, v int16) (string, topicLayout) {
 		copy(t.id[:8], d.fixed(8))
 		copy(t.id[8:], d.fixed(8))
 	}
-	d.int8() // internal
+	t.internal = d.int8() != 0
 	for n := d.count(flexible, 12); n > 0 && d.err == nil; n-- {
 		d.int16() // code: no leader shows in the leader
 		id := d.int32()

@@ -168,7 +168,7 @@ func (r *router) leaderOf(p *Partition) int32 {
 
 // refresh asks for the metadata of all topics and places the partitions.
 func (r *router) refresh(ctx context.Context) error {
-	l, err := r.client.metadata(ctx, r.c.Topics)
+	l, err := r.client.survey(ctx, r.c)
 	if err != nil {
 		return err
 	}

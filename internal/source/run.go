@@ -24,7 +24,9 @@ type Work func(ctx context.Context, p *Partition) error
 // With a group, each generation ends the works of the one before and calls
 // them anew, failed ones included, each with a new Partition; errors of earlier
 // generations do not count. A member without partitions waits for some.
-// Without a group, partitions and topics that appear later are added.
+// Without a group, partitions and topics that appear later are added. With
+// patterns, Run goes on when all works have returned, for topics that come, but
+// not after one has failed by more than ErrNoTopic: its topic was deleted.
 //
 // Before any work, Run asks the brokers for the topics, for at most
 // Config.StartTimeout: an error then says in one line what to do. A topic that
@@ -39,7 +41,7 @@ func Run(ctx context.Context, c Config, work Work) error {
 		return fmt.Errorf("configure source: %w", err)
 	}
 	defer cl.close()
-	l, err := cl.check(ctx, c.Topics, c.StartTimeout)
+	l, err := cl.check(ctx, c)
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -51,10 +53,10 @@ func Run(ctx context.Context, c Config, work Work) error {
 	}
 	// Works may finish what they have after ctx ends, and ask brokers for it.
 	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	s := &session{work: work, changed: make(chan struct{}, 1), fences: map[key]int{}}
+	s := newSession(work)
 	s.router = newRouter(inner, c, cl, s.learn)
 	s.router.learn(l)
-	s.note(c.Topics, l)
+	s.note(l)
 	s.calm()
 	s.router.loops.Go(func() { s.router.run(inner) })
 	defer s.router.loops.Wait()
@@ -65,30 +67,6 @@ func Run(ctx context.Context, c Config, work Work) error {
 	return s.grouped(ctx)
 }
 
-// checkTopics compares the configuration with what the brokers have.
-func checkTopics(c Config, l layout) error {
-	for _, name := range c.Topics {
-		t, ok := l.topics[name]
-		switch {
-		case !ok || t.code == codeUnknownTopic:
-			if !c.WaitForTopics {
-				return fmt.Errorf("topic %q: %w on %v: create it, correct the name, or set wait_for_topics",
-					name, ErrNoTopic, c.Brokers)
-			}
-			c.Log.Info("waiting for a topic that does not exist yet", "topic", name)
-			continue
-		case t.code != 0 && !transient(t.code):
-			return fmt.Errorf("topic %q: the brokers deny it: check the name and the rights of this user: %w", name, codeError(t.code))
-		}
-		for _, id := range c.Partitions[name] {
-			if _, ok := t.partitions[id]; !ok && t.code == 0 {
-				return fmt.Errorf("topic %q has no partition %d: it has %d partitions", name, id, len(t.partitions))
-			}
-		}
-	}
-	return nil
-}
-
 // session is one Run.
 type session struct {
 	router  *router
@@ -96,106 +74,25 @@ type session struct {
 	changed chan struct{} // topics or partitions came or went
 
 	mu     sync.Mutex
-	counts map[string]int // partitions by topic, of the topics that exist
-	first  map[string]int // the same at the start, 0 for topics that did not exist
-	fences map[key]int    // calls of Confirm since the last Commit
+	topics map[string]topicState // that exist
+	met    map[string]bool       // those, and those that have gone
+	first  map[string]int        // partitions by topic at the start
+	unsure map[string]bool       // topics that no broker was sure of at the start
+	fences map[key]int           // calls of Confirm since the last Commit
 }
 
-// note remembers which partitions there are at the start.
-func (s *session) note(topics []string, l layout) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.first = map[string]int{}
-	for _, name := range topics {
-		t, ok := l.topics[name]
-		switch {
-		case !ok || t.code == codeUnknownTopic:
-			s.first[name] = 0
-		case t.code == 0:
-			s.first[name] = len(t.partitions)
-		}
+func newSession(work Work) *session {
+	return &session{
+		work: work, changed: make(chan struct{}, 1),
+		topics: map[string]topicState{}, met: map[string]bool{}, fences: map[key]int{},
 	}
-}
-
-// late reports whether a partition was not there at the start. One of a topic
-// that no broker was sure of then is not late.
-func (s *session) late(k key) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n, known := s.first[k.topic]
-	return known && int(k.partition) >= n
-}
-
-// learn notices new topics and partitions.
-func (s *session) learn(l layout) {
-	counts := map[string]int{}
-	same := true
-	s.mu.Lock()
-	for name, t := range l.topics {
-		if t.code == 0 && len(t.partitions) > 0 {
-			counts[name] = len(t.partitions)
-			same = same && s.counts[name] == counts[name]
-		} else if n, ok := s.counts[name]; ok && t.code != codeUnknownTopic {
-			counts[name] = n // a broker that is not sure removes nothing
-		}
-	}
-	same = same && len(counts) == len(s.counts)
-	s.counts = counts
-	s.mu.Unlock()
-	if !same {
-		select {
-		case s.changed <- struct{}{}:
-		default:
-		}
-	}
-}
-
-// calm drops the news of changes: what follows looks at all topics anyway.
-func (s *session) calm() {
-	select {
-	case <-s.changed:
-	default:
-	}
-}
-
-// existing returns the listed topics that exist, in order.
-func (s *session) existing() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var topics []string
-	for _, t := range s.router.c.Topics {
-		if s.counts[t] > 0 {
-			topics = append(topics, t)
-		}
-	}
-	return topics
-}
-
-// wanted returns the partitions to read without a group.
-func (s *session) wanted() []key {
-	var keys []key
-	c := s.router.c
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, t := range c.Topics {
-		if c.Partitions == nil {
-			for id := range s.counts[t] {
-				keys = append(keys, key{t, int32(id)})
-			}
-		} else if s.counts[t] > 0 {
-			for _, id := range c.Partitions[t] {
-				keys = append(keys, key{t, id})
-			}
-		}
-	}
-	return keys
 }
 
 // static reads partitions without a group.
 func (s *session) static(ctx context.Context) error {
 	a := s.assign(ctx, nil)
 	a.add(s.wanted())
-	for a.running > 0 || len(s.existing()) < len(s.router.c.Topics) {
+	for a.running > 0 || s.waits(a.failed) {
 		select {
 		case <-s.changed:
 			if ctx.Err() == nil {
@@ -220,6 +117,7 @@ type assignment struct {
 	running int
 	results chan error
 	errs    []error
+	failed  bool // a work, by more than that its topic is gone
 }
 
 func (s *session) assign(ctx context.Context, m *member) *assignment {
@@ -262,6 +160,7 @@ func (a *assignment) ended(err error) {
 		return
 	}
 	a.errs = append(a.errs, err)
+	a.failed = a.failed || !errors.Is(err, ErrNoTopic)
 }
 
 // over is closed when the context has ended and no work runs any more.

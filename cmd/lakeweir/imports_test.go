@@ -28,18 +28,20 @@ var layers = map[string][]string{
 	"store/dir":               {"store"},
 	"store/memory":            {"store"},
 	"store/fault":             {"store"},
+	"store/metered":           {"internal/latency", "store"},
 	"store/storetest":         {"store", "store/memory", "store/fault"},
 	"internal/backoff":        {},
+	"internal/latency":        {},
 	"internal/overlay":        {}, // for tests only
 	"manifest":                {"internal/backoff", "record", "store"},
 	"dedup":                   {},
 	"internal/decode":         {"manifest", "record"},
 	"internal/columnar":       {"internal/decode", "manifest", "record"},
-	"writer":                  {"dedup", "internal/backoff", "internal/columnar", "internal/decode", "manifest", "record", "store"},
+	"writer":                  {"dedup", "internal/backoff", "internal/columnar", "internal/decode", "internal/latency", "manifest", "record", "store"},
 	"internal/source":         {"record"},
 	"internal/verify":         {"internal/columnar", "manifest", "store"},
 	"internal/settings":       {"manifest", "store"},
-	"internal/sink":           {"internal/settings", "internal/source", "manifest", "record", "store", "store/dir", "store/minio", "store/s3", "writer"},
+	"internal/sink":           {"internal/settings", "internal/source", "manifest", "record", "store", "store/dir", "store/metered", "store/minio", "store/s3", "writer"},
 }
 
 // owners says which packages may import a library, tests aside. Prefixes count.
@@ -56,6 +58,7 @@ var owners = map[string][]string{
 	"go.yaml.in/yaml":                  {"internal/settings"},
 	"github.com/schollz/progressbar":   {"cmd/lakeweir", "internal/demo"},
 	"golang.org/x/term":                {"cmd/lakeweir", "internal/demo"},
+	"github.com/prometheus/":           {"cmd/lakeweir"},
 	"testing":                          {"store/storetest", "store/internal/fakes3", "store/internal/wiretest", "internal/overlay"},
 	module + "cmd/":                    {},
 	module + "internal/demo":           {"cmd/lakeweir"},

@@ -210,5 +210,5 @@ func (p Place) BadBody(ctx, call context.Context, c Call, err error) error {
 	if ctx.Err() != nil || call.Err() != nil {
 		return p.Explain(ctx, call, c, Failure{Err: err})
 	}
-	return fmt.Errorf("%s %s: %s: %w: %w", c.Op, c.Key, p.where(), errBody, err)
+	return answered(0, "%s %s: %s: %w: %w", c.Op, c.Key, p.where(), errBody, err)
 }

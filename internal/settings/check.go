@@ -14,6 +14,9 @@ const (
 	maxLevel    = 22       // of zstd
 )
 
+// oauthBearer is the login by a token of RFC 7628.
+const oauthBearer = "oauthbearer"
+
 // Check returns an error unless the settings are enough to run the sink, and
 // hold together.
 func (s *Settings) Check() error {
@@ -46,10 +49,24 @@ func (s *Settings) CheckBrokers() error {
 		return errors.New("no brokers: give at least one address as host:port under brokers, or with --brokers")
 	case (s.TLS.Cert == "") != (s.TLS.Key == ""):
 		return errors.New("tls.cert and tls.key belong together: one is set, the other is not")
-	case s.SASL.Mechanism == "" && s.SASL.User != "":
-		return errors.New("sasl.user is set but not sasl.mechanism: choose plain, scram-sha-256 or scram-sha-512")
-	case s.SASL.Mechanism != "" && (s.SASL.User == "" || s.SASL.Password == ""):
-		return errors.New("sasl.mechanism is set: sasl.user and sasl.password are needed too")
+	}
+	return s.SASL.check()
+}
+
+func (l SASL) check() error {
+	password := l.Password != "" || l.PasswordFile != ""
+	switch {
+	case l.Mechanism == "" && l != SASL{}:
+		return errors.New("a setting of sasl is there but not sasl.mechanism: choose plain, scram-sha-256, scram-sha-512 or oauthbearer")
+	case l.Mechanism == "":
+	case l.Password != "" && l.PasswordFile != "":
+		return errors.New("sasl.password and sasl.password_file are both set: remove one")
+	case l.Mechanism == oauthBearer && (l.TokenFile == "" || password || l.User != ""):
+		return errors.New("sasl.mechanism is oauthbearer: it takes sasl.token_file, and neither user nor password")
+	case l.Mechanism != oauthBearer && l.TokenFile != "":
+		return fmt.Errorf("sasl.token_file is for oauthbearer, but sasl.mechanism is %s", l.Mechanism)
+	case l.Mechanism != oauthBearer && (l.User == "" || !password):
+		return errors.New("sasl.mechanism is set: sasl.user and sasl.password or sasl.password_file are needed too")
 	}
 	return nil
 }
@@ -64,6 +81,9 @@ func (s *Settings) checkPartitions() error {
 		}
 	}
 	for _, t := range s.Topics {
+		if t.IsPattern() {
+			return fmt.Errorf("partitions are listed, but topics has the pattern %s: list its topics by name, or use a group", t.Name)
+		}
 		if len(s.Partitions[t.Name]) == 0 {
 			return fmt.Errorf("partitions name none of topic %q: list some, or remove the topic", t.Name)
 		}

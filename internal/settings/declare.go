@@ -63,13 +63,13 @@ func (s *Settings) declare() []*Setting {
 func (s *Settings) kafka() []*Setting {
 	return []*Setting{
 		{Name: "brokers", Doc: "Addresses of Kafka brokers, host:port. One that answers is enough.", value: list(&s.Brokers)},
-		{Name: "topics", Doc: "Topics to read; each becomes a table. Also --topic, again and again. As a plain list their values are raw. In the file a mapping declares columns; a list given later selects among its topics and adds others as raw.", value: s.topicNames()},
+		{Name: "topics", Doc: "Topics to read; each becomes a table. Also --topic, again and again. As a plain list their values are raw. In the file a mapping declares columns; a list given later selects among its topics and adds others as raw. An entry between slashes, such as /evt\\..*/, is a regular expression for whole names: topics that match are read, also those that come later.", value: s.topicNames()},
 		{Name: "group", Doc: "Consumer group that shares the partitions among processes. Without one this process reads all of them.", value: text(&s.Group)},
 		{Name: "partitions", Doc: "Partitions to read whatever a group says, by topic: {quakes: [0, 1]} in the file, quakes=0,1;orders=2 elsewhere. A group then only names where lag monitors find the offsets.", value: partitions(&s.Partitions)},
 		{Name: "start", Doc: "Where a partition begins that has no head yet: earliest, latest, an offset, or a time such as 2026-01-31T00:00:00Z. A partition with a head goes on from it, always.", value: start(&s.Start)},
 		{Name: "on_data_loss", Doc: "What to do when records were removed from the log before they were read: fail, or skip and count them as lost.", value: choice(&s.OnDataLoss, Fail, Skip)},
 		{Name: "isolation", Doc: "read_committed leaves records of aborted transactions out and waits for open ones; read_uncommitted takes all.", value: choice(&s.Isolation, ReadCommitted, ReadUncommitted)},
-		{Name: "wait_for_topics", Doc: "Wait for a topic that does not exist, instead of ending with an error. It is never created.", value: boolean(&s.WaitForTopics)},
+		{Name: "wait_for_topics", Doc: "Wait for a topic that does not exist, instead of ending with an error. It is never created. A pattern waits in any case, but for run --once.", value: boolean(&s.WaitForTopics)},
 		{Name: "client_id", Doc: "Name that brokers log and count quotas by.", value: text(&s.ClientID)},
 		{Name: "member", Doc: "Name of this process in the group. One that survives restarts keeps its partitions. Default: host name and a random part.", value: text(&s.Member)},
 		{Name: "session_timeout", Doc: "A member of the group that is silent for so long loses its partitions.", value: duration(&s.SessionTimeout)},
@@ -82,13 +82,15 @@ func (s *Settings) security() []*Setting {
 	return []*Setting{
 		{Name: "tls.enabled", Doc: "Connect to brokers by TLS, with the system's authorities. Any other tls setting implies it.", value: boolean(&s.TLS.Enabled)},
 		{Name: "tls.ca", Doc: "PEM file with the authorities that sign the brokers' certificates.", value: text(&s.TLS.CA)},
-		{Name: "tls.cert", Doc: "PEM file with the client certificate.", value: text(&s.TLS.Cert)},
+		{Name: "tls.cert", Doc: "PEM file with the client certificate. It and tls.key are read anew for each connection.", value: text(&s.TLS.Cert)},
 		{Name: "tls.key", Doc: "PEM file with the key of the client certificate.", value: text(&s.TLS.Key)},
 		{Name: "tls.server_name", Doc: "Name to expect in the brokers' certificates, instead of their host names.", value: text(&s.TLS.ServerName)},
 		{Name: "tls.insecure_skip_verify", Doc: "Take any certificate of a broker. For tests only.", value: boolean(&s.TLS.InsecureSkipVerify)},
-		{Name: "sasl.mechanism", Doc: "Login at the brokers: plain, scram-sha-256 or scram-sha-512.", value: choice(&s.SASL.Mechanism, "", "plain", "scram-sha-256", "scram-sha-512")},
+		{Name: "sasl.mechanism", Doc: "Login at the brokers: plain, scram-sha-256, scram-sha-512 or oauthbearer.", value: choice(&s.SASL.Mechanism, "", "plain", "scram-sha-256", "scram-sha-512", oauthBearer)},
 		{Name: "sasl.user", Doc: "User of the login.", value: text(&s.SASL.User)},
 		{Name: "sasl.password", Doc: "Password of the login. Better by environment, or as ${VARIABLE} in the file, than by flag: other users see flags.", Secret: true, value: text(&s.SASL.Password)},
+		{Name: "sasl.password_file", Doc: "File with the password, in place of sasl.password. It is read anew for each connection, so a changed password needs no restart.", value: text(&s.SASL.PasswordFile)},
+		{Name: "sasl.token_file", Doc: "File with the token of oauthbearer, read anew for each connection.", value: text(&s.SASL.TokenFile)},
 	}
 }
 

@@ -145,7 +145,24 @@ func TestCheckAtTheEdges(t *testing.T) {
 	f("", func(s *Settings) { s.TLS.Cert, s.TLS.Key = "c", "k" })
 	f("sasl.user and sasl.password", func(s *Settings) { s.SASL.Mechanism = "plain" })
 	f("sasl.user and sasl.password", func(s *Settings) { s.SASL.Mechanism, s.SASL.Password = "plain", "p" })
-	f("", func(s *Settings) { s.SASL = SASL{"scram-sha-512", "u", "p"} })
+	f("", func(s *Settings) { s.SASL = SASL{Mechanism: "scram-sha-512", User: "u", Password: "p"} })
+	f("", func(s *Settings) { s.SASL = SASL{Mechanism: "plain", User: "u", PasswordFile: "f"} })
+	f("both set: remove one", func(s *Settings) { s.SASL = SASL{Mechanism: "plain", User: "u", Password: "p", PasswordFile: "f"} })
+	f("not sasl.mechanism", func(s *Settings) { s.SASL.PasswordFile = "f" })
+	f("not sasl.mechanism", func(s *Settings) { s.SASL.TokenFile = "f" })
+	// A token has no user of ours, and is of one mechanism.
+	f("", func(s *Settings) { s.SASL = SASL{Mechanism: "oauthbearer", TokenFile: "f"} })
+	f("it takes sasl.token_file", func(s *Settings) { s.SASL = SASL{Mechanism: "oauthbearer"} })
+	f("it takes sasl.token_file", func(s *Settings) { s.SASL = SASL{Mechanism: "oauthbearer", TokenFile: "f", User: "u"} })
+	f("sasl.token_file is for oauthbearer", func(s *Settings) { s.SASL = SASL{Mechanism: "plain", User: "u", Password: "p", TokenFile: "f"} })
+	// Static partitions are of topics by name.
+	f("topics has the pattern /a.*/", func(s *Settings) {
+		p, err := ParseTopic("/a.*/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Topics, s.Partitions = append(s.Topics, p), map[string][]int32{"a": {0}}
+	})
 }
 
 // Any TLS setting turns TLS on.

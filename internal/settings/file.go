@@ -146,6 +146,11 @@ func (f *file) setting(key, val *yaml.Node, name string) error {
 	if name == "topics" && val.Kind == yaml.MappingNode {
 		return f.topics(val)
 	}
+	if name == "topics" && val.Kind == yaml.SequenceNode {
+		if err := f.checkItems(val); err != nil {
+			return err
+		}
+	}
 	t, err := f.text(st, val)
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@
 package settings
 
 import (
+	"regexp"
 	"time"
 
 	"github.com/lakeweir/lakeweir/manifest"
@@ -46,7 +47,7 @@ type Settings struct {
 	ShutdownTimeout time.Duration
 	Log             Log
 
-	Topics []Topic // by name
+	Topics []Topic // in the order of the list
 
 	all []*Setting
 }
@@ -64,8 +65,10 @@ func (t TLS) On() bool { return t != TLS{} }
 
 // SASL is the login at the brokers.
 type SASL struct {
-	Mechanism      string // "", "plain", "scram-sha-256" or "scram-sha-512"
+	Mechanism      string // "", "plain", "scram-sha-256", "scram-sha-512" or "oauthbearer"
 	User, Password string
+	PasswordFile   string // in place of Password, read for each connection
+	TokenFile      string // of oauthbearer, read for each connection
 }
 
 // S3 is how a store that speaks S3 is reached.
@@ -103,10 +106,12 @@ type DeadLetter struct {
 // Log says what is logged and how.
 type Log struct{ Level, Format string }
 
-// Topic is one topic that is read, and its table.
+// Topic is one topic that is read, and its table; or all that a pattern takes.
 type Topic struct {
-	Name     string
+	Name     string            // or the pattern with its slashes
 	Declared manifest.Declared // without the layout, which is that of Files
+
+	expr *regexp.Regexp // of a pattern, anchored
 }
 
 // Values of Isolation and OnDataLoss.

@@ -24,21 +24,21 @@ func (s *Settings) topicNames() value {
 			return strings.Join(names, ",")
 		},
 		set: func(t string) error {
-			names, err := splitList(t)
+			items, err := splitTopics(t)
 			if err != nil {
 				return err
 			}
 			var topics []Topic
-			for _, name := range names {
-				if err := CheckTopic(name); err != nil {
+			for _, item := range items {
+				topic, err := ParseTopic(item)
+				if err != nil {
 					return err
 				}
-				topic := Topic{Name: name}
-				if i := slices.IndexFunc(s.Topics, func(t Topic) bool { return t.Name == name }); i >= 0 {
-					topic = s.Topics[i]
+				if known, ok := s.declared(topic); ok {
+					topic = known
 				}
-				if slices.ContainsFunc(topics, func(t Topic) bool { return t.Name == name }) {
-					return fmt.Errorf("topic %q is listed twice", name)
+				if slices.ContainsFunc(topics, func(t Topic) bool { return t.Name == item }) {
+					return fmt.Errorf("topic %q is listed twice", item)
 				}
 				topics = append(topics, topic)
 			}
@@ -46,6 +46,18 @@ func (s *Settings) topicNames() value {
 			return nil
 		},
 	}
+}
+
+// declared returns the declaration of a topic or pattern that is listed later:
+// its own, or for a topic that of a pattern that takes it.
+func (s *Settings) declared(t Topic) (Topic, bool) {
+	if t.IsPattern() {
+		if i := slices.IndexFunc(s.Topics, func(o Topic) bool { return o.Name == t.Name }); i >= 0 {
+			return s.Topics[i], true
+		}
+		return t, false
+	}
+	return s.Topic(t.Name)
 }
 
 // maxTopic is the longest name of a topic that Kafka takes
@@ -58,6 +70,9 @@ const ownPrefix = ".lakeweir"
 
 // CheckTopic returns an error for a name that no topic, or no table, can have.
 func CheckTopic(name string) error {
+	if strings.HasPrefix(name, mark) {
+		return fmt.Errorf("%q is a pattern, and here is one name wanted: `lakeweir status` lists the tables that are there", name)
+	}
 	const legal = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 	if name == "" || name == "." || name == ".." || len(name) > maxTopic || strings.Trim(name, legal) != "" {
 		return fmt.Errorf("%q cannot be the name of a topic: Kafka takes letters, digits, dot, underscore and dash, %d at most", name, maxTopic)
@@ -68,15 +83,15 @@ func CheckTopic(name string) error {
 	return nil
 }
 
-// topics reads a mapping of names to declarations.
+// topics reads a mapping of names and patterns to declarations.
 func (f *file) topics(m *yaml.Node) error {
 	var topics []Topic
 	for i := 0; i+1 < len(m.Content); i += 2 {
 		key, val := m.Content[i], resolve(m.Content[i+1])
-		if err := CheckTopic(key.Value); err != nil {
+		t, err := ParseTopic(key.Value)
+		if err != nil {
 			return f.errorf(key, "topics: %w", err)
 		}
-		t := Topic{Name: key.Value}
 		if slices.ContainsFunc(topics, func(t Topic) bool { return t.Name == key.Value }) {
 			return f.errorf(key, "topic %q is declared twice", key.Value)
 		}
@@ -91,6 +106,26 @@ func (f *file) topics(m *yaml.Node) error {
 		topics = append(topics, t)
 	}
 	f.into.Topics = topics
+	return nil
+}
+
+// checkItems finds the item of a list of topics that is wrong, for its line.
+func (f *file) checkItems(list *yaml.Node) error {
+	for _, item := range list.Content {
+		text, err := f.join(resolve(item))
+		if err != nil {
+			return err
+		}
+		names, err := splitTopics(text)
+		for _, name := range names {
+			if err == nil {
+				_, err = ParseTopic(name)
+			}
+		}
+		if err != nil {
+			return f.errorf(item, "topics: %w", err)
+		}
+	}
 	return nil
 }
 

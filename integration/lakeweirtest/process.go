@@ -2,6 +2,7 @@ package lakeweirtest
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"sync"
@@ -75,6 +76,21 @@ func (p *Process) Log() string { return p.log.String() }
 
 // PID returns the id of the process.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// BytesRead returns how many bytes the process has read until now, from files
+// and sockets: what it was sent and has not shown yet.
+func (p *Process) BytesRead() int64 {
+	p.t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", p.PID()))
+	var n int64
+	if err == nil {
+		_, err = fmt.Sscanf(string(text), "rchar: %d", &n)
+	}
+	if err != nil {
+		p.t.Fatalf("count what process %d has read: %v", p.PID(), err)
+	}
+	return n
+}
 
 // Ended reports whether the process has ended.
 func (p *Process) Ended() bool {

@@ -35,7 +35,12 @@ type Options struct {
 	Users map[string]string
 
 	// TLS opens a listener that asks for a client certificate; see Broker.TLSAddr.
+	// With Users there is one that asks for a login instead; see Broker.SASLTLSAddr.
 	TLS bool
+
+	// ClusterID is the id of the cluster, 16 bytes in base64 without padding.
+	// Default: one that all brokers of this package have.
+	ClusterID string
 }
 
 // Broker is one Kafka process: broker and controller in one. Its methods are
@@ -180,6 +185,10 @@ func (b *Broker) SASLAddr() string { return addr(b.ports.sasl) }
 // client certificate. It is there with Options.TLS.
 func (b *Broker) TLSAddr() string { return addr(b.ports.tls) }
 
+// SASLTLSAddr returns host:port of the listener that speaks TLS and asks for a
+// login. It is there with Options.Users and Options.TLS.
+func (b *Broker) SASLTLSAddr() string { return addr(b.ports.saslTLS) }
+
 // PID returns the process id of the running broker.
 func (b *Broker) PID() int { return b.proc.cmd.Process.Pid }
 
@@ -203,6 +212,12 @@ func (b *Broker) Restart(t testing.TB) {
 	t.Helper()
 	b.Stop()
 	b.Up(t)
+}
+
+// Segment returns the path of the first segment of a partition's log. A test may
+// cut it while the broker is down, to lose what a disk lost.
+func (b *Broker) Segment(topic string, partition int) string {
+	return b.path(filepath.Join("data", fmt.Sprintf("%s-%d", topic, partition), "00000000000000000000.log"))
 }
 
 func (b *Broker) path(name string) string { return filepath.Join(b.dir, name) }

@@ -1,6 +1,7 @@
 package realkafka
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net"
@@ -13,7 +14,7 @@ import (
 )
 
 // ports are the TCP ports of a broker, one for each listener it may have.
-type ports struct{ controller, plain, sasl, tls int }
+type ports struct{ controller, plain, sasl, tls, saslTLS int }
 
 func addr(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
@@ -21,7 +22,7 @@ func addr(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(p
 // last is chosen, so they differ.
 func freePorts() (ports, error) {
 	var p ports
-	for _, port := range []*int{&p.controller, &p.plain, &p.sasl, &p.tls} {
+	for _, port := range []*int{&p.controller, &p.plain, &p.sasl, &p.tls, &p.saslTLS} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			return ports{}, err
@@ -41,6 +42,9 @@ func (b *Broker) properties() string {
 	if b.certs != nil {
 		listeners = append(listeners, "TLS://"+addr(b.ports.tls))
 	}
+	if b.certs != nil && len(b.options.Users) > 0 {
+		listeners = append(listeners, "SASLTLS://"+addr(b.ports.saslTLS))
+	}
 	set := map[string]string{
 		"process.roles":                  "broker,controller",
 		"node.id":                        "1",
@@ -49,7 +53,7 @@ func (b *Broker) properties() string {
 		"inter.broker.listener.name":     "PLAINTEXT",
 		"listeners":                      strings.Join(append(slices.Clone(listeners), "CONTROLLER://"+addr(b.ports.controller)), ","),
 		"advertised.listeners":           strings.Join(listeners, ","),
-		"listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL:SASL_PLAINTEXT,TLS:SSL",
+		"listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL:SASL_PLAINTEXT,TLS:SSL,SASLTLS:SASL_SSL",
 		"log.dirs":                       b.path("data"),
 
 		// One broker, so one replica of the internal topics; few partitions, or
@@ -87,9 +91,9 @@ func (b *Broker) format() error {
 	if err := os.RemoveAll(b.path("data")); err != nil {
 		return err
 	}
-	// Any 16 bytes in base64 will do as the id of a cluster of one.
+	id := cmp.Or(b.options.ClusterID, "bGFrZXdlaXItdGVzdHMtMQ") // any 16 bytes in base64 will do
 	args := append(jvm(b.home, "128m"), "kafka.tools.StorageTool", "format",
-		"-t", "bGFrZXdlaXItdGVzdHMtMQ", "-c", b.path("server.properties"))
+		"-t", id, "-c", b.path("server.properties"))
 	for _, name := range slices.Sorted(maps.Keys(b.options.Users)) {
 		for _, mechanism := range []string{"SCRAM-SHA-256", "SCRAM-SHA-512"} {
 			args = append(args, "--add-scram", fmt.Sprintf("%s=[name=%s,password=%s]", mechanism, name, b.options.Users[name]))

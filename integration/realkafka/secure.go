@@ -60,16 +60,20 @@ func (b *Broker) securityProperties() map[string]string {
 			jaas += fmt.Sprintf(" user_%s=%q", name, users[name])
 		}
 		set["sasl.enabled.mechanisms"] = "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512"
-		set["listener.name.sasl.plain.sasl.jaas.config"] = jaas + ";"
-		for _, mechanism := range []string{"scram-sha-256", "scram-sha-512"} {
-			set["listener.name.sasl."+mechanism+".sasl.jaas.config"] = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
+		for _, listener := range []string{"listener.name.sasl.", "listener.name.sasltls."} {
+			set[listener+"plain.sasl.jaas.config"] = jaas + ";"
+			for _, mechanism := range []string{"scram-sha-256", "scram-sha-512"} {
+				set[listener+mechanism+".sasl.jaas.config"] = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
+			}
 		}
 	}
 	if b.certs != nil {
-		set["listener.name.tls.ssl.keystore.type"] = "PEM"
-		set["listener.name.tls.ssl.keystore.location"] = b.certs.server
-		set["listener.name.tls.ssl.truststore.type"] = "PEM"
-		set["listener.name.tls.ssl.truststore.location"] = b.certs.ca
+		for _, listener := range []string{"listener.name.tls.", "listener.name.sasltls."} {
+			set[listener+"ssl.keystore.type"] = "PEM"
+			set[listener+"ssl.keystore.location"] = b.certs.server
+			set[listener+"ssl.truststore.type"] = "PEM"
+			set[listener+"ssl.truststore.location"] = b.certs.ca
+		}
 		set["listener.name.tls.ssl.client.auth"] = "required"
 	}
 	return set

@@ -54,6 +54,8 @@ const (
 	codeFencedEpoch     int16 = 74
 	codeUnknownEpoch    int16 = 75
 	codeReplicaMissing  int16 = 9
+	codeTooLarge        int16 = 10
+	codeListTooLarge    int16 = 18
 	codeStorage         int16 = 56
 	codeListenerMissing int16 = 72
 )

@@ -15,6 +15,7 @@ import (
 // The keys of the requests that this package encodes itself
 // (https://kafka.apache.org/protocol#protocol_api_keys).
 const (
+	keyProduce     int16 = 0
 	keyFetch       int16 = 1
 	keyListOffsets int16 = 2
 	keyMetadata    int16 = 3

@@ -29,6 +29,10 @@ type Claimant struct {
 	Host, Software string       // for people who read the head
 	Log            *slog.Logger // state changes and retries; nil discards
 
+	// Failed is told of each try at the head that failed and is made again, at
+	// the claim and at every later change. Nil tells nobody.
+	Failed func(err error)
+
 	reset bool // begin a new generation
 }
 
@@ -40,7 +44,7 @@ type Claimant struct {
 // again and decides anew. It returns ErrIdentity when the head was written for
 // another log, ErrDamage when a partition without a head has files already.
 func Claim(ctx context.Context, s store.Store, c Claimant) (*Log, error) {
-	l := &Log{store: s, log: c.Log, partition: c.Partition}
+	l := &Log{store: s, log: c.Log, partition: c.Partition, failed: c.Failed}
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
 	}
@@ -54,6 +58,7 @@ func Claim(ctx context.Context, s store.Store, c Claimant) (*Log, error) {
 		case ctx.Err() != nil || !errors.Is(err, errAgain):
 			return nil, fmt.Errorf("claim %s/%d: %w", c.Table, c.Partition, err)
 		}
+		l.tell(err)
 		l.log.Log(ctx, pause.Level(), "claim again", "table", c.Table, "partition", c.Partition, "error", err)
 		if err := pause.Wait(ctx); err != nil {
 			return nil, fmt.Errorf("claim %s/%d: %w", c.Table, c.Partition, err)

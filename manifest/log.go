@@ -22,6 +22,7 @@ type Log struct {
 	store     store.Store
 	log       *slog.Logger
 	partition int32
+	failed    func(error) // told of tries that are made again; may be nil
 	head      Head
 	etag      string
 }
@@ -110,6 +111,7 @@ func (l *Log) change(ctx context.Context, next func(Head) (Head, error)) error {
 		if err == nil || !errors.Is(err, errAgain) || ctx.Err() != nil {
 			return err
 		}
+		l.tell(err)
 		l.log.Log(ctx, pause.Level(), "head write is settled by reading", "key", h.HeadKey(), "error", err)
 		if err := pause.Wait(ctx); err != nil {
 			return err
@@ -154,10 +156,18 @@ func (l *Log) settle(ctx context.Context, pause *backoff.Pause) error {
 		case errors.Is(err, ErrDamage) || errors.Is(err, ErrFormat):
 			return err
 		}
+		l.tell(err)
 		l.log.Log(ctx, pause.Level(), "head cannot be read", "error", err)
 		if err := pause.Wait(ctx); err != nil {
 			return err
 		}
+	}
+}
+
+// tell passes on why a try failed.
+func (l *Log) tell(err error) {
+	if l.failed != nil {
+		l.failed(err)
 	}
 }
 

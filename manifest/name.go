@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/lakeweir/lakeweir/store"
 )
 
 // ErrName is returned for a key that does not have the form of its kind.
@@ -133,7 +135,7 @@ func parseBase(key, base, hive string) (Name, error) {
 	if err := n.parseTail(parts[3:]); err != nil {
 		return bad(err.Error())
 	}
-	if err := n.Validate(); err != nil {
+	if err := errors.Join(n.Validate(), store.CheckKey(key)); err != nil {
 		return bad(err.Error())
 	}
 	return n, nil
@@ -182,6 +184,9 @@ const hiveValue = "abcdefghijklmnopqrstuvwxyz0123456789._-+:%ABCDEF"
 func validateHive(hive string) error {
 	if hive == "" {
 		return nil
+	}
+	if err := store.CheckKey(hive); err != nil {
+		return fmt.Errorf("%w: %w", err, ErrName)
 	}
 	for dir := range strings.SplitSeq(hive, "/") {
 		k, v, ok := strings.Cut(dir, "=")

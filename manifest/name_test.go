@@ -160,48 +160,6 @@ func TestListNames(t *testing.T) {
 	f("manifest/00042/x/2-" + span + "-" + random + ".json")                            // a folder too many
 }
 
-func FuzzParse(f *testing.F) {
-	f.Add("data/00003-00000000000000000007-00000000000000000012.parquet")
-	f.Add("data/day=1/g0001-00003-00000000000000000007-00000000000000000012-a2-" + random + ".parquet")
-	f.Add("dead/00003-00000000000000000007-00000000000000000012-a1.parquet")
-	f.Fuzz(func(t *testing.T, key string) {
-		n, dead, err := Parse(key)
-		if err != nil {
-			if !errors.Is(err, ErrName) {
-				t.Errorf("%q: %v is not ErrName", key, err)
-			}
-			return
-		}
-		back := n.Data()
-		if dead {
-			back = n.Dead()
-		}
-		if back != key {
-			t.Errorf("%q parses to %+v, whose key is %q", key, n, back)
-		}
-	})
-}
-
-func FuzzParseHeadKey(f *testing.F) {
-	f.Add("manifest/00042.json")
-	f.Fuzz(func(t *testing.T, key string) {
-		id, err := ParseHeadKey(key)
-		if err == nil && (Partition{ID: id}).HeadKey() != key {
-			t.Errorf("%q is the head of %d, whose key is another", key, id)
-		}
-	})
-}
-
-func FuzzParseListName(f *testing.F) {
-	f.Add("manifest/00042/2-00000000000000000007-00000000000000000012-" + random + ".json")
-	f.Fuzz(func(t *testing.T, key string) {
-		n, err := ParseListName(key)
-		if err == nil && n.Key() != key {
-			t.Errorf("%q parses to %+v, whose key is %q", key, n, n.Key())
-		}
-	})
-}
-
 // Names sort as the offsets do: a listing is in order.
 func TestNamesSortAsOffsets(t *testing.T) {
 	before := ""

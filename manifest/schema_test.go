@@ -313,30 +313,3 @@ func TestSchemaCodec(t *testing.T) {
 		t.Error("an invalid schema was encoded")
 	}
 }
-
-func FuzzDecodeSchema(f *testing.F) {
-	s, err := NewSchema(declared(Column{Name: "a", Type: List, Element: &Column{Type: Int32}}))
-	if err != nil {
-		f.Fatal(err)
-	}
-	body, err := EncodeSchema(s)
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(body)
-	f.Add([]byte(`{"format":"1.0"}`))
-	f.Fuzz(func(t *testing.T, body []byte) {
-		s, err := DecodeSchema(body)
-		if err != nil {
-			return
-		}
-		again, err := EncodeSchema(s)
-		if err != nil {
-			t.Fatalf("cannot be encoded again: %v", err)
-		}
-		got, err := DecodeSchema(again)
-		if err != nil || !SameContent(got, s) {
-			t.Errorf("came back as %+v, %v", got, err)
-		}
-	})
-}

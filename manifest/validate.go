@@ -21,6 +21,9 @@ func (c *chain) link(r Range, generation int, t Totals) error {
 		return fmt.Errorf("%w: range %s does not begin at %d, where the one before it ends", ErrDamage, r, c.next)
 	}
 	c.generation, c.next, c.totals = generation, r.Next, c.totals.Add(t)
+	if c.totals.Bytes < 0 || c.totals.Sum() < 0 {
+		return fmt.Errorf("%w: totals up to range %s are beyond 63 bits", ErrDamage, r)
+	}
 	return nil
 }
 
@@ -28,6 +31,9 @@ func (c *chain) link(r Range, generation int, t Totals) error {
 func (c *chain) linkList(r ListRef) error {
 	if r.Start < 0 || r.Level < 0 || r.Level > maxLevel || !isRandom(r.Random) {
 		return fmt.Errorf("%w: list of level %d, range %s, random part %q", ErrDamage, r.Level, r.Range, r.Random)
+	}
+	if t := r.Totals; t.Sum() != r.Len() || !t.within(r.Len()) || min(t.Ranges, t.Files, t.Bytes) < 0 {
+		return fmt.Errorf("%w: list of range %s has totals that its ranges cannot have", ErrDamage, r.Range)
 	}
 	return c.link(r.Range, r.Generation, r.Totals)
 }

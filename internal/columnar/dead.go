@@ -16,26 +16,11 @@ import (
 // it yields is the caller's to keep. The first error ends it.
 func (e *Encoder) ReadDead(body []byte) iter.Seq2[manifest.DeadLetter, error] {
 	return func(yield func(manifest.DeadLetter, error) bool) {
-		f, err := Open(bytes.NewReader(body), int64(len(body)))
-		if err != nil {
-			yield(manifest.DeadLetter{}, fmt.Errorf("read dead letters: %w", err))
-			return
-		}
-		d, err := newDeadReader(f)
-		all := make([]int, len(f.columns))
-		for i := range all {
-			all[i] = i
-		}
-		for i, g := range f.file.RowGroups() {
-			if err == nil {
-				err = f.pages(i, all...)
-			}
-			if err != nil {
-				break
-			}
+		d, err := openDead(body)
+		for i := 0; err == nil && i < len(d.file.file.RowGroups()); i++ {
 			var more bool
-			if more, err = d.group(g, yield); !more && err == nil {
-				return
+			if more, err = d.group(i, yield); !more {
+				break
 			}
 		}
 		if err != nil {
@@ -47,13 +32,24 @@ func (e *Encoder) ReadDead(body []byte) iter.Seq2[manifest.DeadLetter, error] {
 // deadReader makes dead letters of the rows of a file. A column that it does
 // not know says nothing to it.
 type deadReader struct {
+	file *File
 	set  []func(l *manifest.DeadLetter, v parquet.Value) // by leaf column
 	head []record.Header                                 // of the row
 }
 
-// newDeadReader finds the columns by their names; offset and reason must be there.
-func newDeadReader(f *File) (*deadReader, error) {
-	d := &deadReader{}
+// openDead opens a file and finds its columns by their names. The library
+// panics on some damaged footers.
+func openDead(body []byte) (d *deadReader, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: panic: %v", ErrFooter, p)
+		}
+	}()
+	f, err := Open(bytes.NewReader(body), int64(len(body)))
+	if err != nil {
+		return nil, err
+	}
+	d = &deadReader{file: f}
 	known := d.columns()
 	found := map[string]bool{}
 	for _, c := range f.columns {
@@ -120,9 +116,16 @@ func own(v parquet.Value) []byte {
 }
 
 // group yields the rows of a row group, and reports whether the caller wants
-// more. The library panics on some damaged pages.
-func (d *deadReader) group(g parquet.RowGroup, yield func(manifest.DeadLetter, error) bool) (bool, error) {
-	rows := g.Rows()
+// more.
+func (d *deadReader) group(i int, yield func(manifest.DeadLetter, error) bool) (bool, error) {
+	all := make([]int, len(d.set))
+	for c := range all {
+		all[c] = c
+	}
+	if err := d.file.pages(i, all...); err != nil {
+		return false, err
+	}
+	rows := d.file.file.RowGroups()[i].Rows()
 	defer rows.Close()
 	buf := make([]parquet.Row, step)
 	for {
@@ -136,11 +139,12 @@ func (d *deadReader) group(g parquet.RowGroup, yield func(manifest.DeadLetter, e
 			return true, nil
 		}
 		if err != nil {
-			return true, err
+			return false, err
 		}
 	}
 }
 
+// readRows reads some rows. The library panics on some damaged pages.
 func readRows(rows parquet.Rows, buf []parquet.Row) (n int, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -3,6 +3,7 @@ package columnar
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -63,10 +64,10 @@ func (f *fields) text(name string) string {
 	return v
 }
 
-func (f *fields) number(name string, limit int64) int64 {
+func (f *fields) number(name string, least, limit int64) int64 {
 	v := f.text(name)
 	n, err := strconv.ParseInt(v, 10, 64)
-	if f.err == nil && (err != nil || n > limit) {
+	if f.err == nil && (err != nil || n < least || n > limit) {
 		f.err = fmt.Errorf("%w: %s%s is %q in the footer", ErrFooter, prefix, name, v)
 	}
 	return n
@@ -82,16 +83,16 @@ func parseMetadata(file *parquet.File) (manifest.Description, error) {
 	d := manifest.Description{
 		Table: f.text("table"),
 		Partition: manifest.Partition{
-			ID:         int32(f.number("partition", math.MaxInt32)),
-			Generation: int(f.number("generation", math.MaxInt32)),
+			ID:         int32(f.number("partition", 0, math.MaxInt32)),
+			Generation: int(f.number("generation", 0, math.MaxInt32)),
 		},
-		Range:       manifest.Range{Start: f.number("start", none), Next: f.number("next", none)},
-		Attempt:     int(f.number("attempt", math.MaxInt32)),
-		Schema:      int(f.number("schema", math.MaxInt32)),
-		LeaderEpoch: int32(f.number("leader_epoch", math.MaxInt32)),
+		Range:       manifest.Range{Start: f.number("start", 0, none), Next: f.number("next", 0, none)},
+		Attempt:     int(f.number("attempt", 0, math.MaxInt32)),
+		Schema:      int(f.number("schema", 0, math.MaxInt32)),
+		LeaderEpoch: int32(f.number("leader_epoch", -1, math.MaxInt32)),
 		Counts: manifest.Counts{
-			Rows: f.number("rows", none), Duplicates: f.number("duplicates", none), Dead: f.number("dead", none),
-			Filtered: f.number("filtered", none), Absent: f.number("absent", none), Lost: f.number("lost", none),
+			Rows: f.number("rows", 0, none), Duplicates: f.number("duplicates", 0, none), Dead: f.number("dead", 0, none),
+			Filtered: f.number("filtered", 0, none), Absent: f.number("absent", 0, none), Lost: f.number("lost", 0, none),
 		},
 		Digest: f.text("digest"),
 	}
@@ -105,6 +106,67 @@ func parseMetadata(file *parquet.File) (manifest.Description, error) {
 // read, which counts when the bytes lie in an object store.
 const readBytes = 64 << 10
 
+// tail is a file whose last bytes were read, by one read.
+type tail struct {
+	io.ReaderAt
+	from int64 // where body begins
+	body []byte
+}
+
+// ReadAt is a method of io.ReaderAt.
+func (t *tail) ReadAt(p []byte, at int64) (int, error) {
+	if at < t.from {
+		return t.ReaderAt.ReadAt(p, at)
+	}
+	n := copy(p, t.body[min(at-t.from, int64(len(t.body))):])
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// magic begins and ends a file; before the last one is the length of the footer
+// in four bytes (https://parquet.apache.org/docs/file-format).
+const magic = "PAR1"
+
+// readTail reads the end of a file and checks the footer so far that the library
+// can take it: it believes every length.
+func readTail(r io.ReaderAt, size int64) (*tail, error) {
+	t := &tail{ReaderAt: r, from: max(0, size-readBytes)}
+	if err := t.fill(size); err != nil {
+		return nil, err
+	}
+	end := len(t.body) - 4 - len(magic)
+	if end < 0 || string(t.body[end+4:]) != magic {
+		return nil, fmt.Errorf("%w: it does not end in %s", ErrFooter, magic)
+	}
+	length := int64(binary.LittleEndian.Uint32(t.body[end:]))
+	if length > size-int64(4+2*len(magic)) {
+		return nil, fmt.Errorf("%w: a footer of %d bytes in %d", ErrFooter, length, size)
+	}
+	if length > int64(end) {
+		t.from = size - length - int64(4+len(magic))
+		if err := t.fill(size); err != nil {
+			return nil, err
+		}
+		end = int(length)
+	}
+	s := newSkim(t.body[end-int(length) : end])
+	if s.message(); !s.ok {
+		return nil, fmt.Errorf("%w: a length in the footer, or the footer itself, goes beyond its end", ErrFooter)
+	}
+	return t, nil
+}
+
+// fill reads from where the tail begins to the end of the file.
+func (t *tail) fill(size int64) error {
+	t.body = make([]byte, size-t.from)
+	if n, err := t.ReaderAt.ReadAt(t.body, t.from); n < len(t.body) {
+		return fmt.Errorf("%w: read the last %d bytes: %w", ErrFooter, len(t.body), err)
+	}
+	return nil
+}
+
 // open opens a file by its footer alone.
 func open(r io.ReaderAt, size int64) (f *parquet.File, err error) {
 	// The bytes come from outside, and the library does not check all it reads.
@@ -113,8 +175,12 @@ func open(r io.ReaderAt, size int64) (f *parquet.File, err error) {
 			f, err = nil, fmt.Errorf("%w: panic: %v", ErrFooter, p)
 		}
 	}()
-	f, err = parquet.OpenFile(r, size, parquet.SkipMagicBytes(true), parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true),
-		parquet.OptimisticRead(true), parquet.ReadBufferSize(readBytes))
+	t, err := readTail(r, size)
+	if err != nil {
+		return nil, err
+	}
+	f, err = parquet.OpenFile(t, size, parquet.SkipMagicBytes(true), parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true),
+		parquet.ReadBufferSize(readBytes))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrFooter, err)
 	}

@@ -17,6 +17,7 @@ import (
 // File is a Parquet file that is open for reading.
 type File struct {
 	file    *parquet.File
+	from    io.ReaderAt
 	columns []Column
 }
 
@@ -26,7 +27,7 @@ func Open(r io.ReaderAt, size int64) (*File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open: %w", err)
 	}
-	return &File{file: f, columns: columnsOf(f)}, nil
+	return &File{file: f, from: r, columns: columnsOf(f)}, nil
 }
 
 // Columns returns the leaf columns in file order.
@@ -55,8 +56,11 @@ func (f *File) Read(column string) iter.Seq2[Row, error] {
 			value, err = f.find(column)
 		}
 		more := err == nil
-		for _, g := range f.file.RowGroups() {
+		for i, g := range f.file.RowGroups() {
 			if !more {
+				break
+			}
+			if err = f.pages(i, offset, value); err != nil {
 				break
 			}
 			err = f.group(g, offset, value, func(r Row) bool {

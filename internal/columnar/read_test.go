@@ -2,7 +2,6 @@ package columnar_test
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -207,27 +206,4 @@ func TestReadStops(t *testing.T) {
 			t.Errorf("ended at %d, want %d", last, stop)
 		}
 	}
-}
-
-func FuzzOpen(f *testing.F) {
-	out := encode(f, manifest.Declared{}, jobOf(batchOf(f, 0, []byte("a"), nil)))
-	f.Add(out.Bodies[out.Record.Data[0].Key])
-	f.Add([]byte("PAR1PAR1"))
-	f.Fuzz(func(t *testing.T, body []byte) {
-		if _, err := columnar.ReadFooter(bytes.NewReader(body), int64(len(body))); err != nil {
-			if !errors.Is(err, columnar.ErrFooter) && !errors.Is(err, manifest.ErrFormat) {
-				t.Errorf("error %v has no cause", err)
-			}
-			return
-		}
-		file, err := columnar.Open(bytes.NewReader(body), int64(len(body)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, err := range file.Read("value") {
-			if err != nil {
-				break
-			}
-		}
-	})
 }

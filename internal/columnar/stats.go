@@ -55,6 +55,8 @@ func bounds(f *parquet.File, index int, c Column, nulls *int64) (low, high []byt
 		s := &m.Statistics
 		*nulls += s.NullCount
 		switch {
+		case s.NullCount < 0 || s.NullCount > m.NumValues || *nulls < 0:
+			return nil, nil, fmt.Errorf("%w: %d nulls among %d values", ErrFooter, s.NullCount, m.NumValues)
 		case s.MinValue == nil || s.MaxValue == nil:
 			known = known && s.NullCount == m.NumValues
 			continue

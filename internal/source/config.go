@@ -106,22 +106,6 @@ func (unlimited) Acquire(ctx context.Context, _ int64) error { return ctx.Err() 
 func (unlimited) Take(int64)                                 {}
 func (unlimited) Release(int64)                              {}
 
-// SASL is a login by user and password.
-type SASL struct {
-	Mechanism string // "plain", "scram-sha-256" or "scram-sha-512"; "" is no login
-	User      string
-	Password  string
-}
-
-// String hides the password.
-func (s SASL) String() string { return s.Mechanism + " as " + s.User }
-
-// GoString hides the password.
-func (s SASL) GoString() string { return "source.SASL{" + s.String() + "}" }
-
-// LogValue hides the password.
-func (s SASL) LogValue() slog.Value { return slog.StringValue(s.String()) }
-
 // withDefaults returns c with its defaults filled in, or what is wrong with it.
 func (c Config) withDefaults() (Config, error) {
 	if len(c.Brokers) == 0 {

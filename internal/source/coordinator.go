@@ -3,7 +3,6 @@ package source
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/segmentio/kafka-go"
@@ -38,10 +37,14 @@ func (p *Partition) Confirm(ctx context.Context) error {
 	stop := context.AfterFunc(p.ctx, cancel)
 	defer stop()
 	for pause := p.session.fenced(p.key); ; pause = min(2*pause, maxFence) {
-		if !sleep(ctx, pause/2+rand.N(pause)) {
+		if !sleep(ctx, jitter(pause)) {
 			return ctx.Err()
 		}
-		code, err := p.router.client.heartbeat(ctx, p.router.c.Group, *p.member)
+		var code int16
+		err := p.router.away()
+		if err == nil {
+			code, err = p.router.client.heartbeat(ctx, p.router.c.Group, *p.member)
+		}
 		if err == nil {
 			err = codeError(code)
 		}
@@ -85,7 +88,7 @@ func (c *client) heartbeat(ctx context.Context, group string, m member) (int16, 
 		},
 		decode: func(d *decoder, _ int16) (any, error) {
 			d.int32() // throttle
-			return d.int16(), nil
+			return d.code(), nil
 		},
 	}, requestTimeout)
 }

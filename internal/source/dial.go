@@ -3,7 +3,6 @@ package source
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"net"
 	"strings"
@@ -11,9 +10,6 @@ import (
 	"time"
 
 	"github.com/segmentio/kafka-go"
-	"github.com/segmentio/kafka-go/sasl"
-	"github.com/segmentio/kafka-go/sasl/plain"
-	"github.com/segmentio/kafka-go/sasl/scram"
 )
 
 const (
@@ -70,27 +66,6 @@ func newClient(c Config) (*client, error) {
 	}, nil
 }
 
-func (s SASL) mechanism() (sasl.Mechanism, error) {
-	var m sasl.Mechanism
-	var err error
-	switch s.Mechanism {
-	case "":
-		return nil, nil
-	case "plain":
-		m = plain.Mechanism{Username: s.User, Password: s.Password}
-	case "scram-sha-256":
-		m, err = scram.Mechanism(scram.SHA256, s.User, s.Password)
-	case "scram-sha-512":
-		m, err = scram.Mechanism(scram.SHA512, s.User, s.Password)
-	default:
-		return nil, fmt.Errorf("sasl mechanism %q: use plain, scram-sha-256 or scram-sha-512", s.Mechanism)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("sasl %s for user %q: %w", s.Mechanism, s.User, err)
-	}
-	return m, nil
-}
-
 // enter waits for a place among the questions under way; exit leaves it.
 func (c *client) enter(ctx context.Context) error {
 	select {
@@ -137,7 +112,7 @@ func (c *client) check(ctx context.Context, cfg Config) (layout, error) {
 		if why, final := c.explain.final(err); final {
 			return layout{}, why
 		}
-		if !sleep(ctx, pause) {
+		if !sleep(ctx, jitter(pause)) {
 			return layout{}, c.explain.unreachable(last)
 		}
 	}

@@ -50,7 +50,7 @@ func decodeEpochEnd(d *decoder) epochEnd {
 	for nt := d.count(false, 6); nt > 0 && d.err == nil; nt-- {
 		d.string(false)
 		for np := d.count(false, 18); np > 0 && d.err == nil; np-- {
-			e.code = d.int16()
+			e.code = d.code()
 			d.int32() // partition
 			e.epoch, e.end = d.int32(), d.int64()
 		}

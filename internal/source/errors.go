@@ -51,6 +51,8 @@ const (
 	codeIllegalGen      int16 = 22
 	codeUnknownMember   int16 = 25
 	codeRebalancing     int16 = 27
+	codeIllegalSASL     int16 = 34
+	codeLoginFailed     int16 = 58
 	codeFencedEpoch     int16 = 74
 	codeUnknownEpoch    int16 = 75
 	codeReplicaMissing  int16 = 9
@@ -74,6 +76,10 @@ func moved(code int16) bool {
 func transient(code int16) bool {
 	return moved(code) || code == codeUnknownServer || kafka.Error(code).Temporary()
 }
+
+// expired reports codes that mean the login of the connection holds no more:
+// a new connection logs in again.
+func expired(code int16) bool { return code == codeIllegalSASL || code == codeLoginFailed }
 
 // codeError is the error of a code; nil for 0.
 func codeError(code int16) error {

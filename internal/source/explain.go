@@ -32,8 +32,7 @@ func (e explainer) final(err error) (error, bool) {
 func (e explainer) login(err error) (error, bool) {
 	switch {
 	case errors.Is(err, kafka.SASLAuthenticationFailed):
-		return fmt.Errorf("log in to brokers %s as user %q by %s: refused: check user, password and mechanism: %w",
-			e.brokers, e.sasl.User, e.sasl.Mechanism, err), true
+		return fmt.Errorf("log in to brokers %s as %s: refused: %s: %w", e.brokers, e.sasl.who(), e.sasl.check(), err), true
 	case errors.Is(err, kafka.UnsupportedSASLMechanism):
 		return fmt.Errorf("log in to brokers %s: they do not offer the mechanism %s: choose one that they have: %w",
 			e.brokers, e.sasl.Mechanism, err), true
@@ -41,8 +40,7 @@ func (e explainer) login(err error) (error, bool) {
 		return fmt.Errorf("log in to brokers %s: this listener expects no login: remove sasl or use the listener that has it: %w",
 			e.brokers, err), true
 	case e.sasl.Mechanism != "" && strings.Contains(err.Error(), "scram"):
-		return fmt.Errorf("log in to brokers %s as user %q by %s: refused: check user, password and mechanism: %w",
-			e.brokers, e.sasl.User, e.sasl.Mechanism, err), true
+		return fmt.Errorf("log in to brokers %s as %s: refused: %s: %w", e.brokers, e.sasl.who(), e.sasl.check(), err), true
 	case errors.Is(err, kafka.TopicAuthorizationFailed), errors.Is(err, kafka.ClusterAuthorizationFailed):
 		return fmt.Errorf("brokers %s deny access: grant Describe and Read on the topics to this user: %w", e.brokers, err), true
 	}
@@ -82,8 +80,8 @@ func (e explainer) unreachable(err error) error {
 		return fmt.Errorf("no broker answers at %s: check the address, the port and that Kafka runs: %w", e.brokers, err)
 	case !closed(err):
 	case e.sasl.Mechanism != "":
-		return fmt.Errorf("brokers %s close the connection in the login as user %q by %s: check user, password and mechanism, and whether this port expects TLS: %w",
-			e.brokers, e.sasl.User, e.sasl.Mechanism, err)
+		return fmt.Errorf("brokers %s close the connection in the login as %s: %s, and whether this port expects TLS: %w",
+			e.brokers, e.sasl.who(), e.sasl.check(), err)
 	case e.tls:
 		return fmt.Errorf("brokers %s close the connection in the TLS handshake: does this port speak TLS?: %w", e.brokers, err)
 	default:

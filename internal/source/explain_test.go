@@ -15,7 +15,7 @@ import (
 
 // Errors that a fake broker does not give: what real ones answer.
 func TestExplain(t *testing.T) {
-	e := explainer{brokers: "b:1", sasl: SASL{"plain", "u", "secret"}}
+	e := explainer{brokers: "b:1", sasl: SASL{Mechanism: "plain", User: "u", Password: "secret"}}
 	f := func(err error, want string) {
 		t.Helper()
 		why, ok := e.final(fmt.Errorf("somewhere: %w", err))
@@ -37,7 +37,7 @@ func TestExplain(t *testing.T) {
 func TestUnreachable(t *testing.T) {
 	plain := explainer{brokers: "b:1"}
 	secure := explainer{brokers: "b:1", tls: true}
-	login := explainer{brokers: "b:1", tls: true, sasl: SASL{"plain", "u", "secret"}}
+	login := explainer{brokers: "b:1", tls: true, sasl: SASL{Mechanism: "plain", User: "u", Password: "secret"}}
 	f := func(e explainer, err error, want string) {
 		t.Helper()
 		why := e.unreachable(err)

@@ -116,7 +116,7 @@ func decodeMetadata(d *decoder, v int16) layout {
 
 func decodeTopic(d *decoder, v int16) (string, topicLayout) {
 	flexible := v >= flexMetadata
-	t := topicLayout{code: d.int16(), partitions: map[int32]partitionLayout{}}
+	t := topicLayout{code: d.code(), partitions: map[int32]partitionLayout{}}
 	name := d.string(flexible)
 	if v >= withTopicID {
 		copy(t.id[:8], d.fixed(8))

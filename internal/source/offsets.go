@@ -46,7 +46,7 @@ func decodeListed(d *decoder) listed {
 		d.string(false)
 		for np := d.count(false, 22); np > 0 && d.err == nil; np-- {
 			d.int32() // partition
-			l = listed{code: d.int16(), timestamp: d.int64(), offset: d.int64()}
+			l = listed{code: d.code(), timestamp: d.int64(), offset: d.int64()}
 		}
 	}
 	return l

@@ -266,7 +266,7 @@ func TestPublishSecure(t *testing.T) {
 		Certificates: []tls.Certificate{ca.sign(t, net.IPv4(127, 0, 0, 1))},
 	}))...)
 	secure := func(cfg *Config) {
-		cfg.TLS, cfg.SASL = &tls.Config{RootCAs: ca.pool}, SASL{"scram-sha-512", "b", "secret3"}
+		cfg.TLS, cfg.SASL = &tls.Config{RootCAs: ca.pool}, SASL{Mechanism: "scram-sha-512", User: "b", Password: "secret3"}
 	}
 	p := publisher(t, c, "t", secure)
 	if err := p.Check(t.Context()); err != nil {
@@ -311,4 +311,3 @@ func FuzzProduced(f *testing.F) {
 		}
 	})
 }
-

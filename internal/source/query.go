@@ -40,7 +40,7 @@ func (p *Partition) atLeader(ctx context.Context, what string, question func(ctx
 		} else if last == nil {
 			last = fmt.Errorf("the partition has no leader")
 		}
-		if !sleep(ctx, pause) {
+		if !sleep(ctx, jitter(pause)) {
 			break
 		}
 	}
@@ -112,10 +112,15 @@ func (p *Partition) Identity(ctx context.Context) (record.Identity, error) {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
-		l, err := p.router.client.metadata(ctx, []string{p.topic})
+		var l layout
+		err := p.router.away()
+		if err == nil {
+			l, err = p.router.client.metadata(ctx, []string{p.topic})
+		}
 		t, ok := l.topics[p.topic]
 		switch {
 		case err != nil:
+			p.router.ask()
 		case !ok || t.code == codeUnknownTopic:
 			return record.Identity{}, fmt.Errorf("ask for the identity of topic %q: %w", p.topic, ErrNoTopic)
 		case t.code == 0:
@@ -123,7 +128,7 @@ func (p *Partition) Identity(ctx context.Context) (record.Identity, error) {
 		default:
 			err = codeError(t.code)
 		}
-		if t.code != 0 && !transient(t.code) || !sleep(ctx, pause) {
+		if t.code != 0 && !transient(t.code) || !sleep(ctx, jitter(pause)) {
 			return record.Identity{}, fmt.Errorf("ask for the identity of topic %q: %w", p.topic, err)
 		}
 	}

@@ -92,7 +92,7 @@ type fetched struct {
 func decodeFetch(d *decoder, v int16) ([]fetched, error) {
 	d.int32() // throttle: the broker delays the answer itself
 	if v >= 7 {
-		if code := d.int16(); code != 0 {
+		if code := d.code(); code != 0 {
 			d.skip(d.left)
 			return nil, codeError(code)
 		}
@@ -111,7 +111,7 @@ func decodeFetch(d *decoder, v int16) ([]fetched, error) {
 }
 
 func decodeSlot(d *decoder, v int16) fetched {
-	f := fetched{partition: d.int32(), code: d.int16()}
+	f := fetched{partition: d.int32(), code: d.code()}
 	d.int64() // high watermark
 	d.int64() // last stable offset
 	if v >= 5 {

@@ -43,6 +43,7 @@ type router struct {
 	order    []*Partition // by key
 	byLeader map[int32]*loop
 	latest   layout
+	failed   error // of the last look for leaders
 }
 
 func newRouter(ctx context.Context, c Config, cl *client, seen func(layout)) *router {
@@ -224,6 +225,24 @@ func (r *router) miss(p *Partition) {
 	r.strand(p)
 }
 
+// away returns why no broker answers the router now, nil when one does. Whoever
+// has a question waits then, so that brokers which come back, or refuse a
+// login, are not asked by every partition at once.
+func (r *router) away() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.failed
+}
+
+// Bounds of the pause between looks for leaders. It grows while partitions stay
+// without one, and further while no broker answers.
+const (
+	minLook = 50 * time.Millisecond
+	maxLook = time.Second
+	maxAway = 3 * time.Second
+	calm    = 2 * time.Second // without a look makes the next one come at once
+)
+
 // run looks for leaders when one is lost, and for new partitions from time to
 // time. The first look is at once; what stays lost is looked for ever more
 // slowly.
@@ -231,32 +250,63 @@ func (r *router) run(ctx context.Context) {
 	tick := time.NewTicker(r.c.MetadataInterval)
 	defer tick.Stop()
 	var pause time.Duration
-	last := time.Time{}
-	failing := false
+	var last time.Time
+	var o outage
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		case <-r.lost:
-			pause = min(max(2*pause, 50*time.Millisecond), time.Second)
-			if time.Since(last) > 2*time.Second {
+			limit := maxLook
+			if o.is() {
+				limit = maxAway
+			}
+			pause = min(max(2*pause, minLook), limit)
+			if !o.is() && time.Since(last) > calm {
 				pause = 0
 			}
-			if !sleep(ctx, pause) {
+			if !sleep(ctx, jitter(pause)) {
 				return
 			}
 		}
 		err := r.refresh(ctx)
 		last = time.Now()
 		if err != nil {
-			if !failing && !errors.Is(err, context.Canceled) {
-				r.c.Log.Warn("no broker answers, trying on", "brokers", r.c.Brokers, "error", err)
-			}
 			r.ask()
-		} else if failing {
-			r.c.Log.Info("brokers answer again", "brokers", r.c.Brokers)
 		}
-		failing = err != nil
+		r.mu.Lock()
+		r.failed = err
+		r.mu.Unlock()
+		if !errors.Is(err, context.Canceled) {
+			o.note(r, err)
+		}
+	}
+}
+
+// outage is a time in which no broker answers.
+type outage struct{ since, told time.Time }
+
+func (o *outage) is() bool { return !o.since.IsZero() }
+
+// tellEvery is how often an outage is told of while it lasts.
+const tellEvery = time.Minute
+
+// note tells of the beginning and the end of an outage, and that it lasts.
+func (o *outage) note(r *router, err error) {
+	now := time.Now()
+	switch {
+	case err == nil && o.is():
+		r.c.Log.Info("brokers answer again", "brokers", r.c.Brokers, "after", now.Sub(o.since).Round(time.Millisecond))
+		*o = outage{}
+	case err == nil:
+	case !o.is(), now.Sub(o.told) >= tellEvery:
+		if why, ok := r.client.explain.final(err); ok {
+			err = why
+		}
+		if o.told = now; !o.is() {
+			o.since = now
+		}
+		r.c.Log.Warn("no broker answers, trying on", "brokers", r.c.Brokers, "for", now.Sub(o.since).Round(time.Second), "error", err)
 	}
 }

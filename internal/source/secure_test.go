@@ -103,11 +103,11 @@ func TestLogins(t *testing.T) {
 			t.Errorf("%v in group %q: read %t, %v", s, group, read, err)
 		}
 	}
-	f("", SASL{"plain", "p", "secret1"})
-	f("", SASL{"scram-sha-256", "a", "secret2"})
-	f("", SASL{"scram-sha-512", "b", "secret3"})
-	f("g", SASL{"plain", "p", "secret1"})
-	f("g", SASL{"scram-sha-512", "b", "secret3"})
+	f("", SASL{Mechanism: "plain", User: "p", Password: "secret1"})
+	f("", SASL{Mechanism: "scram-sha-256", User: "a", Password: "secret2"})
+	f("", SASL{Mechanism: "scram-sha-512", User: "b", Password: "secret3"})
+	f("g", SASL{Mechanism: "plain", User: "p", Password: "secret1"})
+	f("g", SASL{Mechanism: "scram-sha-512", User: "b", Password: "secret3"})
 }
 
 // A first contact that fails says in one line what to do, soon, and tells no
@@ -147,13 +147,13 @@ func TestFirstContact(t *testing.T) {
 	f(plain, func(c *Config) { c.Brokers = []string{closedPort(t)} }, "check the address, the port and that Kafka runs")
 	f(plain, func(c *Config) { c.Brokers = []string{"no-such-host.invalid:9092"} }, "check the address")
 	// Wrong password, by both ways to check one, and unknown user.
-	f(login, func(c *Config) { c.SASL = SASL{"plain", "p", "secretX"} }, `as user "p" by plain: check user, password`)
-	f(login, func(c *Config) { c.SASL = SASL{"scram-sha-256", "a", "secretX"} }, `as user "a" by scram-sha-256: check`)
-	f(login, func(c *Config) { c.SASL = SASL{"scram-sha-512", "who", "secretX"} }, `as user "who" by scram-sha-512: check`)
+	f(login, func(c *Config) { c.SASL = SASL{Mechanism: "plain", User: "p", Password: "secretX"} }, `as user "p" by plain: check user, password`)
+	f(login, func(c *Config) { c.SASL = SASL{Mechanism: "scram-sha-256", User: "a", Password: "secretX"} }, `as user "a" by scram-sha-256: check`)
+	f(login, func(c *Config) { c.SASL = SASL{Mechanism: "scram-sha-512", User: "who", Password: "secretX"} }, `as user "who" by scram-sha-512: check`)
 	// No login where one is expected.
 	f(login, func(*Config) {}, "expect TLS or a login")
 	// A mechanism that this program does not have.
-	f(login, func(c *Config) { c.SASL = SASL{"gssapi", "a", "secretX"} }, "use plain, scram-sha-256 or scram-sha-512")
+	f(login, func(c *Config) { c.SASL = SASL{Mechanism: "gssapi", User: "a", Password: "secretX"} }, "use plain, scram-sha-256, scram-sha-512 or oauthbearer")
 	// TLS on one side only.
 	f(secure, func(*Config) {}, "expect TLS or a login")
 	f(plain, func(c *Config) { c.TLS = roots }, "check the address, tls and sasl")
@@ -221,7 +221,7 @@ func TestNoPartition(t *testing.T) {
 
 // No way of printing a login shows the password.
 func TestPasswordHidden(t *testing.T) {
-	s := SASL{"plain", "user", "secret"}
+	s := SASL{Mechanism: "plain", User: "user", Password: "secret"}
 	var log strings.Builder
 	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "sasl", s)
 	text := fmt.Sprintf("%v %+v %#v %s", s, s, s, log.String())

@@ -52,6 +52,17 @@ func (d *decoder) fixed(n int) []byte {
 
 func (d *decoder) int8() int8   { return int8(d.fixed(1)[0]) }
 func (d *decoder) int16() int16 { return int16(binary.BigEndian.Uint16(d.fixed(2))) }
+
+// code reads an error code. One that tells of an expired login makes the whole
+// message an error, and so ends the connection that it came by.
+func (d *decoder) code() int16 {
+	code := d.int16()
+	if expired(code) {
+		d.fail(codeError(code))
+	}
+	return code
+}
+
 func (d *decoder) int32() int32 { return int32(binary.BigEndian.Uint32(d.fixed(4))) }
 func (d *decoder) int64() int64 { return int64(binary.BigEndian.Uint64(d.fixed(8))) }
 

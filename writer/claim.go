@@ -26,14 +26,18 @@ func (s *session) claim(ctx context.Context, k *kept) error {
 	s.log, err = manifest.Claim(ctx, s.Store, manifest.Claimant{
 		Table: s.Table, Partition: s.Partition, Identity: id,
 		First: s.Start, Check: s.checkLog, Host: s.Host, Software: s.Software, Log: s.Config.Log,
+		Failed: s.stats.headFailed,
 	})
+	if err == nil {
+		s.stats.count(&s.stats.Claims)
+	}
 	return err
 }
 
 // prepare makes what the session needs once it has the claim.
 func (s *session) prepare(ctx context.Context) error {
 	h := s.log.Head()
-	s.place, s.claimed = h.Partition, h.Next
+	s.place = h.Partition
 	s.stats.claimed(h)
 	s.Config.Log.Info("claimed", "epoch", h.Epoch, "next", h.Next, "pending", h.Pending != nil)
 	schema, err := s.storedSchema(ctx)
@@ -59,11 +63,14 @@ const goneFor = 30 * time.Second
 func (s *session) ask(ctx context.Context, what string, question func() error) error {
 	var pause backoff.Pause
 	var gone time.Time // since when the log is not there
+	try := s.stats.try("the brokers do not answer", 1)
+	defer try.over()
 	for {
 		err := question()
 		if err == nil {
 			return nil
 		}
+		try.failed(err)
 		err = fmt.Errorf("ask %s: %w", what, err)
 		switch {
 		case !errors.Is(err, ErrNoLog):
@@ -105,11 +112,14 @@ func (s *session) logBounds(ctx context.Context) (start, end int64, err error) {
 // for it. A store that fails is asked again.
 func (s *session) storedSchema(ctx context.Context) (manifest.Schema, error) {
 	var pause backoff.Pause
+	try := s.stats.try("the schema is not stored", 1)
+	defer try.over()
 	for {
 		schema, err := manifest.EnsureSchema(ctx, s.Store, s.Schema)
 		if err == nil || errors.Is(err, manifest.ErrFormat) || errors.Is(err, manifest.ErrDamage) {
 			return schema, err
 		}
+		try.failed(err)
 		s.Config.Log.Log(ctx, pause.Level(), "schema is not stored yet", "error", err)
 		if perr := pause.Wait(ctx); perr != nil {
 			return schema, err
@@ -204,7 +214,7 @@ func (s *session) skipLost(ctx context.Context) error {
 		return err
 	}
 	s.Config.Log.Warn("offsets were removed from the log before they were read", "lost", r)
-	return s.log.Publish(ctx, manifest.RangeRecord{
+	return s.publish(ctx, manifest.RangeRecord{
 		Range: r, Schema: s.schema, LeaderEpoch: -1, Counts: manifest.Counts{Lost: r.Len()},
 	}, nil)
 }

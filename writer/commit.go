@@ -20,9 +20,9 @@ import (
 func (s *session) commitAll(ctx context.Context, ready <-chan *unit) error {
 	told := s.teller()
 	defer told.close()
-	if s.log.Head().Next != s.claimed { // a pending range was finished, or lost offsets counted
-		told.tell(s.log.Head().Next)
-	}
+	// Also when nothing was published since: the group may be new, deleted, or
+	// moved by hand, and a quiet partition would show a false lag for ever.
+	told.tell(s.log.Head().Next)
 	var ahead *unit
 	for {
 		u := ahead
@@ -64,8 +64,10 @@ func (s *session) commit(ctx context.Context, u *unit, following func(context.Co
 		return err
 	}
 	for {
+		written := time.Now()
 		err := s.write(ctx, u)
 		if err == nil {
+			s.writers.steps.took(&s.writers.steps.Write, written)
 			break
 		}
 		if !errors.Is(err, errOther) {
@@ -87,7 +89,7 @@ func (s *session) commit(ctx context.Context, u *unit, following func(context.Co
 	if next != nil && len(next.encoded.Bodies) > 0 && s.sameLog(ctx) == nil {
 		rider = next.plan()
 	}
-	if err := s.log.Publish(ctx, u.encoded.Record, rider); err != nil {
+	if err := s.publish(ctx, u.encoded.Record, rider); err != nil {
 		return err
 	}
 	if rider != nil {
@@ -110,7 +112,9 @@ func (s *session) plan(ctx context.Context, u *unit) error {
 	if len(u.encoded.Bodies) == 0 && u.job.Attempt == 0 {
 		return nil
 	}
-	return s.log.Plan(ctx, *u.plan())
+	return s.changeHead(&s.writers.steps.Plan, "the plan of a range is not in the head", func() error {
+		return s.log.Plan(ctx, *u.plan())
+	})
 }
 
 // sameLog asks again, after the last fetch of a batch and before its plan,
@@ -161,11 +165,14 @@ func (s *session) vacate(ctx context.Context, u *unit, key string) error {
 		return fmt.Errorf("make a file without rows for %s: %w", key, err)
 	}
 	var pause backoff.Pause
+	try := s.stats.try("the store has not taken an object", 1)
+	defer try.over()
 	for {
 		_, err := s.Store.Put(ctx, key, body, store.Blind())
 		if err == nil {
 			return nil
 		}
+		try.failed(err)
 		s.Config.Log.Log(ctx, pause.Level(), "superseded key is not written yet", "key", key, "error", err)
 		if err := pause.Wait(ctx); err != nil {
 			return err
@@ -179,6 +186,8 @@ func (s *session) vacate(ctx context.Context, u *unit, key string) error {
 // body early cut the connection, so their conflict may not be heard.)
 func (s *session) create(ctx context.Context, key string, body []byte) error {
 	var pause backoff.Pause
+	try := s.stats.try("the store has not taken an object", 1)
+	defer try.over()
 	for {
 		_, err := s.Store.Put(ctx, key, body, store.IfAbsent())
 		if err == nil {
@@ -190,7 +199,8 @@ func (s *session) create(ctx context.Context, key string, body []byte) error {
 			}
 			return fmt.Errorf("%s: %w", key, errOther)
 		}
-		s.stats.retried()
+		s.stats.count(&s.stats.Retries)
+		try.failed(err)
 		s.Config.Log.Log(ctx, pause.Level(), "object is not written yet", "key", key, "error", err)
 		if err := pause.Wait(ctx); err != nil {
 			return err
@@ -222,6 +232,5 @@ func (s *session) published(u *unit, took time.Duration) {
 	s.units = slices.DeleteFunc(s.units, func(x *unit) bool { return x == u })
 	s.mu.Unlock()
 	s.budget.landed(u.size())
-	s.stats.published(s.log.Head(), u.encoded.Record)
 	s.Config.Log.Debug("published", "range", u.job.Range, "rows", u.encoded.Record.Counts.Rows, "dead", u.encoded.Record.Counts.Dead, "took", took)
 }

@@ -124,5 +124,5 @@ func (s *session) adopt(ctx context.Context, p manifest.Plan) (bool, error) {
 		return false, err
 	}
 	s.Config.Log.Info("publishing the objects of a pending plan as they are", "range", p.Range)
-	return true, s.log.Publish(ctx, rec, nil)
+	return true, s.publish(ctx, rec, nil)
 }

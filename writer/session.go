@@ -24,7 +24,6 @@ type session struct {
 	holder  *holder
 	log     *manifest.Log // of the goroutine that commits
 	place   manifest.Partition
-	claimed int64 // next offset at the claim
 	schema  int   // version of the stored schema
 	encoder Encoder
 	reader  reader
@@ -34,7 +33,7 @@ type session struct {
 	rest    []*record.Batch // read, and not collected when collect failed
 	since   time.Time       // when the first came of what an earlier session left
 	behind  atomic.Int64    // batches that are cut and not yet at commit
-	stats   counters
+	stats   *counters
 
 	mu    sync.Mutex
 	units []*unit // cut and not published, in order
@@ -181,6 +180,7 @@ func (s *session) gather(ctx context.Context, b *record.Batch, age *time.Timer, 
 		if len(s.open.batches) == 0 {
 			s.begin(age)
 		}
+		s.stats.oldest(rest)
 		before := s.open.size
 		var full bool
 		rest, full = s.open.add(rest, s.Limits)
@@ -205,6 +205,7 @@ func (s *session) begin(age *time.Timer) {
 	if !s.since.IsZero() {
 		s.open.since, s.since = s.since, time.Time{}
 	}
+	s.stats.begin(s.open.start, s.open.since)
 	age.Reset(s.Limits.MaxAge - time.Since(s.open.since))
 }
 

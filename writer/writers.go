@@ -23,8 +23,10 @@ type Writers struct {
 
 	mu      sync.Mutex
 	drained bool
-	running map[*session]struct{}
 	kept    map[place]*kept
+
+	counters map[place]*counters
+	steps    steps
 }
 
 // place is a partition of a table.
@@ -45,7 +47,7 @@ func New(b *Budget) *Writers {
 	}
 	return &Writers{
 		budget: b, slots: make(chan struct{}, runtime.GOMAXPROCS(0)), drain: make(chan struct{}),
-		running: map[*session]struct{}{}, kept: map[place]*kept{},
+		kept: map[place]*kept{}, counters: map[place]*counters{},
 	}
 }
 
@@ -86,8 +88,16 @@ func (w *Writers) Run(ctx context.Context, c Config) error {
 		return err
 	}
 	var pause backoff.Pause
+	stats := w.of(c)
+	stats.run(true)
+	defer stats.run(false)
+	claim := stats.try("no claim", 1)
+	defer claim.over()
 	for {
-		err := w.runSession(ctx, c)
+		err := w.runSession(ctx, c, claim)
+		if errors.Is(err, manifest.ErrFenced) {
+			stats.count(&stats.Fences)
+		}
 		switch {
 		case err == nil:
 			return nil
@@ -95,16 +105,19 @@ func (w *Writers) Run(ctx context.Context, c Config) error {
 			return ctx.Err()
 		case errors.Is(err, errAgain):
 			c.Log.Info("claiming anew", "reason", err)
+			claim.again(err)
 			if err := pause.Wait(ctx); err != nil {
 				return err
 			}
 		case errors.Is(err, ErrNoAnswer) && !w.draining():
 			c.Log.Warn("no claim yet", "error", err)
+			claim.again(err)
 			if err := pause.Wait(ctx); err != nil {
 				return err
 			}
 		case errors.Is(err, manifest.ErrFenced) && c.Confirmed != nil:
 			c.Log.Warn("fenced; waiting for the assignment to be confirmed", "error", err)
+			claim.again(err)
 			if cerr := c.Confirmed(ctx); cerr != nil {
 				return fmt.Errorf("%s/%d: %w (assignment not confirmed: %w)", c.Table, c.Partition, err, cerr)
 			}
@@ -114,16 +127,18 @@ func (w *Writers) Run(ctx context.Context, c Config) error {
 	}
 }
 
-// runSession runs one claim from its start to its end.
-func (w *Writers) runSession(ctx context.Context, c Config) error {
-	s := &session{Config: c, writers: w, budget: w.budget, reader: reader{source: c.Source}, holder: w.budget.join()}
-	w.enter(s)
-	defer w.exit(s)
+// runSession runs one claim from its start to its end. The step that claims is
+// over when it is made.
+func (w *Writers) runSession(ctx context.Context, c Config, claim *trying) error {
+	s := &session{Config: c, writers: w, budget: w.budget, reader: reader{source: c.Source}, holder: w.budget.join(), stats: w.of(c)}
+	defer s.stats.ended()
 	defer w.budget.leave(s.holder)
+	s.stats.changing(claim)
 	if err := s.claim(ctx, w.takeKept(c)); err != nil {
 		s.abandon()
 		return err
 	}
+	claim.over()
 	err := s.work(ctx)
 	if err != nil && ctx.Err() != nil {
 		w.keep(s)
@@ -131,16 +146,4 @@ func (w *Writers) runSession(ctx context.Context, c Config) error {
 	}
 	s.abandon()
 	return err
-}
-
-func (w *Writers) enter(s *session) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.running[s] = struct{}{}
-}
-
-func (w *Writers) exit(s *session) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.running, s)
 }

@@ -38,7 +38,6 @@ type Sink struct {
 	budget  *writer.Budget
 	writers *writer.Writers
 	pause   time.Duration // before a fenced partition without a group is given up
-	tally   tally
 	probed  func(ctx context.Context) error
 
 	mu      sync.Mutex
@@ -206,13 +205,9 @@ func (s *Sink) writer(at place, p *source.Partition) writer.Config {
 	c := writer.Config{
 		Store: store.Sub(s.Store, at.topic+"/"), Table: at.topic, Partition: at.partition,
 		Source: log{p}, Schema: s.schemas[at.topic], Start: startAt(s.Settings.Start, log{p}), Once: s.Once,
-		Limits: writer.Limits{MaxRows: b.MaxRows, MaxBytes: b.MaxBytes, MaxAge: b.MaxAge},
-		Published: func(ctx context.Context, next int64) error {
-			s.tally.add(s.writers.Stats())
-			return p.Commit(ctx, next)
-		},
-		Confirmed: p.Confirm,
-		Host:      s.Host, Software: s.Software,
+		Limits:    writer.Limits{MaxRows: b.MaxRows, MaxBytes: b.MaxBytes, MaxAge: b.MaxAge},
+		Published: p.Commit, Confirmed: p.Confirm,
+		Host: s.Host, Software: s.Software,
 		Log: s.Log.With("topic", at.topic, "partition", at.partition),
 	}
 	if s.Settings.OnDataLoss == settings.Skip {

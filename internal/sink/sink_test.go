@@ -15,7 +15,6 @@ import (
 	"github.com/lakeweir/lakeweir/manifest"
 	"github.com/lakeweir/lakeweir/store"
 	"github.com/lakeweir/lakeweir/store/memory"
-	"github.com/lakeweir/lakeweir/writer"
 )
 
 // good returns settings that are enough.
@@ -190,25 +189,6 @@ func TestSource(t *testing.T) {
 	}
 	if c.TLS == nil || c.TLS.ServerName != "kafka" || c.TLS.InsecureSkipVerify {
 		t.Errorf("TLS %+v", c.TLS)
-	}
-}
-
-// Figures go on over claims, which count from zero.
-func TestTally(t *testing.T) {
-	var y tally
-	add := func(records, ranges, rows, dead int64) {
-		st := writer.Stats{Table: "quakes", Records: records, Ranges: ranges, Files: ranges, Bytes: 10 * ranges}
-		st.Counts.Rows, st.Counts.Dead = rows, dead
-		y.add([]writer.Stats{st})
-	}
-	add(5, 0, 0, 0)
-	add(10, 1, 9, 1)
-	add(10, 1, 9, 1)
-	add(3, 0, 0, 0) // another claim
-	add(20, 2, 20, 0)
-	want := Figures{Records: 30, Rows: 29, Dead: 1, Files: 3, Bytes: 30}
-	if y.sum != want {
-		t.Errorf("got %+v, want %+v", y.sum, want)
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/lakeweir/lakeweir/internal/source"
-	"github.com/lakeweir/lakeweir/writer"
 )
 
 // Figures is what a Sink has done since its start, and what it is at.
@@ -22,49 +21,22 @@ type Figures struct {
 	Memory     int64 // bytes of raw records held
 }
 
-// tally sums the figures of writers, which begin at zero with each claim.
-type tally struct {
-	mu   sync.Mutex
-	last map[place]writer.Stats
-	sum  Figures
-}
-
-// add takes what changed since the last call.
-func (t *tally) add(stats []writer.Stats) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.last == nil {
-		t.last = map[place]writer.Stats{}
-	}
-	for _, s := range stats {
-		at := place{s.Table, s.Partition}
-		last := t.last[at]
-		if s.Ranges < last.Ranges || s.Records < last.Records { // another claim
-			last = writer.Stats{}
-		}
-		t.last[at] = s
-		t.sum.Records += s.Records - last.Records
-		t.sum.Rows += s.Counts.Rows - last.Counts.Rows
-		t.sum.Dead += s.Counts.Dead - last.Counts.Dead
-		t.sum.Files += s.Files - last.Files
-		t.sum.Bytes += s.Bytes - last.Bytes
-	}
-}
-
 // Figures returns the figures of now.
 func (s *Sink) Figures() Figures {
-	stats := s.writers.Stats()
-	s.tally.add(stats)
-	s.tally.mu.Lock()
-	f := s.tally.sum
-	s.tally.mu.Unlock()
-	for _, st := range stats {
-		f.Partitions++
-		if st.Position > st.Next {
+	f := Figures{Memory: s.budget.Used()}
+	for _, st := range s.writers.Stats() {
+		f.Records += st.Records
+		f.Rows += st.Counts.Rows
+		f.Dead += st.Counts.Dead
+		f.Files += st.Files
+		f.Bytes += st.Bytes
+		if st.Running {
+			f.Partitions++
+		}
+		if !st.Waiting.IsZero() {
 			f.Open++
 		}
 	}
-	f.Memory = s.budget.Used()
 	return f
 }
 

@@ -1,0 +1,114 @@
+package writer
+
+import (
+	"fmt"
+
+	"github.com/lakeweir/lakeweir/manifest"
+)
+
+const (
+	// recentRecords is how many of the last records Config.MaxDead looks at.
+	recentRecords = 10_000
+	// leastRecords is how many it wants to have seen: a few bad records at a
+	// start are no reason to stop.
+	leastRecords = 1_000
+)
+
+// recent are the last records of a partition, as dead or not. It is a value:
+// a copy says what was so when it was made.
+type recent struct {
+	dead [(recentRecords + 63) / 64]uint64 // a ring of bits
+	at   int                               // of the next record
+	seen int                               // up to recentRecords
+	n    int                               // of them, dead
+}
+
+// add notes a record.
+func (r *recent) add(dead bool) {
+	word, bit := &r.dead[r.at/64], uint64(1)<<(r.at%64)
+	if r.seen < recentRecords {
+		r.seen++
+	} else if *word&bit != 0 {
+		r.n--
+	}
+	*word &^= bit
+	if dead {
+		*word |= bit
+		r.n++
+	}
+	r.at = (r.at + 1) % recentRecords
+}
+
+// exceeds reports whether more than a share of the records are dead.
+func (r *recent) exceeds(share float64) bool {
+	return r.seen >= leastRecords && float64(r.n) > share*float64(r.seen)
+}
+
+// tolerate counts the records of a range that is about to be planned, and
+// returns ErrTooManyDead if at one of them too many were dead letters. It goes
+// record by record, so that it does not matter where batches were cut.
+func (s *session) tolerate(u *unit) error {
+	if s.MaxDead == 0 || u.recent != nil {
+		return nil
+	}
+	dead, reasons, err := s.deadOf(u)
+	if err != nil {
+		return err
+	}
+	now := s.recent
+	for _, b := range u.job.Batches {
+		for i := range b.Len() {
+			offset := b.At(i).Offset
+			is := len(dead) > 0 && dead[0].Offset == offset
+			if is {
+				reasons.add(dead[0])
+				dead = dead[1:]
+			}
+			if now.add(is); now.exceeds(s.MaxDead) {
+				return fmt.Errorf("%w: at offset %d, %d of the last %d records are, more than the share of %v that dead_letter.max_ratio tolerates; %s. Nothing of offsets %s is published or set aside: correct the producer, or the columns of the topic, and start again; or raise dead_letter.max_ratio",
+					ErrTooManyDead, offset, now.n, now.seen, s.MaxDead, reasons, u.job.Range)
+			}
+		}
+	}
+	s.recent, u.recent = now, &now
+	return nil
+}
+
+// deadOf returns the dead letters of a range, without their bytes.
+func (s *session) deadOf(u *unit) (all []manifest.DeadLetter, r reasons, err error) {
+	for _, f := range u.encoded.Record.Dead {
+		for l, err := range s.dead.ReadDead(u.encoded.Bodies[f.Key]) {
+			if err != nil {
+				return nil, r, fmt.Errorf("%s: %w", f.Key, err)
+			}
+			l.Key, l.Value, l.Headers = nil, nil, nil
+			all = append(all, l)
+		}
+	}
+	return all, reasons{first: map[string]manifest.DeadLetter{}, n: map[string]int{}}, nil
+}
+
+// reasons counts dead letters by their reason.
+type reasons struct {
+	first map[string]manifest.DeadLetter
+	n     map[string]int
+	most  string
+}
+
+func (r *reasons) add(l manifest.DeadLetter) {
+	if r.n[l.Reason]++; r.n[l.Reason] == 1 {
+		r.first[l.Reason] = l
+	}
+	if r.n[l.Reason] > r.n[r.most] {
+		r.most = l.Reason
+	}
+}
+
+// String tells of the commonest reason.
+func (r reasons) String() string {
+	if r.most == "" {
+		return "none of them is in this range"
+	}
+	l := r.first[r.most]
+	return fmt.Sprintf("the commonest reason is %s, first at offset %d (%s)", r.most, l.Offset, l.Detail)
+}

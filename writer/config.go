@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"time"
 
@@ -37,6 +38,20 @@ type Config struct {
 	// Published is told the next offset after each commit, for lag monitors.
 	// Its error is a warning.
 	Published func(ctx context.Context, next int64) error
+
+	// Rejected is given the dead letters of a range, in order, once its files
+	// are written, and the key of their file; the range is published when it
+	// returns nil. It returns how many of them are out for good: after an error
+	// it is called again with the rest, for as long as it takes. Those of a
+	// range that a crash kept from being published come again with it, from the
+	// first one on: at least once. Default: they are in their file only.
+	Rejected func(ctx context.Context, key string, letters iter.Seq2[manifest.DeadLetter, error]) (done int64, err error)
+
+	// MaxDead, if above zero, ends the writer with ErrTooManyDead before it
+	// plans a range with a record at which more than this share of the last
+	// 10,000 records, as far as this process has seen them, are dead letters.
+	// Below 1,000 records nothing is said.
+	MaxDead float64
 
 	// Confirmed is asked after a fence. It waits until the assignment of the
 	// partition is confirmed anew, and nil lets the writer claim afresh. An

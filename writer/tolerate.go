@@ -2,8 +2,10 @@ package writer
 
 import (
 	"fmt"
+	"iter"
 
 	"github.com/lakeweir/lakeweir/manifest"
+	"github.com/lakeweir/lakeweir/record"
 )
 
 const (
@@ -51,41 +53,64 @@ func (s *session) tolerate(u *unit) error {
 	if s.MaxDead == 0 || u.recent != nil {
 		return nil
 	}
-	dead, reasons, err := s.deadOf(u)
-	if err != nil {
-		return err
-	}
-	now := s.recent
+	next, stop := iter.Pull2(s.deadOf(u))
+	defer stop()
+	l, err, more := next()
+	now, why := s.recent, reasons{first: map[string]manifest.DeadLetter{}, n: map[string]int{}}
 	for _, b := range u.job.Batches {
 		for i := range b.Len() {
-			offset := b.At(i).Offset
-			is := len(dead) > 0 && dead[0].Offset == offset
-			if is {
-				reasons.add(dead[0])
-				dead = dead[1:]
+			if err != nil {
+				return err
 			}
-			if now.add(is); now.exceeds(s.MaxDead) {
+			offset := b.At(i).Offset
+			dead := more && l.Offset == offset
+			if dead {
+				why.add(l)
+				l, err, more = next()
+			}
+			if now.add(dead); now.exceeds(s.MaxDead) {
 				return fmt.Errorf("%w: at offset %d, %d of the last %d records are, more than the share of %v that dead_letter.max_ratio tolerates; %s. Nothing of offsets %s is published or set aside: correct the producer, or the columns of the topic, and start again; or raise dead_letter.max_ratio",
-					ErrTooManyDead, offset, now.n, now.seen, s.MaxDead, reasons, u.job.Range)
+					ErrTooManyDead, offset, now.n, now.seen, s.MaxDead, why, u.job.Range)
 			}
 		}
+	}
+	if err != nil {
+		return err
 	}
 	s.recent, u.recent = now, &now
 	return nil
 }
 
-// deadOf returns the dead letters of a range, without their bytes.
-func (s *session) deadOf(u *unit) (all []manifest.DeadLetter, r reasons, err error) {
-	for _, f := range u.encoded.Record.Dead {
-		for l, err := range s.dead.ReadDead(u.encoded.Bodies[f.Key]) {
-			if err != nil {
-				return nil, r, fmt.Errorf("%s: %w", f.Key, err)
+// remember keeps the records up to a published range over the sessions of its
+// partition.
+func (w *Writers) remember(s *session, r *recent) {
+	if r != nil {
+		w.recent.Store(place{s.Table, s.Partition}, r)
+	}
+}
+
+// recall returns what was remembered last.
+func (w *Writers) recall(s *session) recent {
+	if r, ok := w.recent.Load(place{s.Table, s.Partition}); ok {
+		return *r.(*recent)
+	}
+	return recent{}
+}
+
+// deadOf yields the dead letters of a range.
+func (s *session) deadOf(u *unit) iter.Seq2[manifest.DeadLetter, error] {
+	return func(yield func(manifest.DeadLetter, error) bool) {
+		for _, f := range u.encoded.Record.Dead {
+			for l, err := range s.dead.ReadDead(u.encoded.Bodies[f.Key]) {
+				if err != nil {
+					err = fmt.Errorf("%s: %w", f.Key, err)
+				}
+				if !yield(l, err) {
+					return
+				}
 			}
-			l.Key, l.Value, l.Headers = nil, nil, nil
-			all = append(all, l)
 		}
 	}
-	return all, reasons{first: map[string]manifest.DeadLetter{}, n: map[string]int{}}, nil
 }
 
 // reasons counts dead letters by their reason.
@@ -97,7 +122,7 @@ type reasons struct {
 
 func (r *reasons) add(l manifest.DeadLetter) {
 	if r.n[l.Reason]++; r.n[l.Reason] == 1 {
-		r.first[l.Reason] = l
+		r.first[l.Reason] = manifest.DeadLetter{Record: record.Record{Offset: l.Offset}, Detail: l.Detail}
 	}
 	if r.n[l.Reason] > r.n[r.most] {
 		r.most = l.Reason

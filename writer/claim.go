@@ -48,6 +48,10 @@ func (s *session) prepare(ctx context.Context) error {
 	if s.encoder, err = s.NewEncoder(schema); err != nil {
 		return fmt.Errorf("schema %d: %w", schema.Version, err)
 	}
+	if s.dead, err = s.deadReader(); err != nil {
+		return err
+	}
+	s.recent = s.writers.recall(s)
 	if s.Once {
 		_, s.once, err = s.logBounds(ctx)
 	}

@@ -60,6 +60,9 @@ func (s *session) commitAll(ctx context.Context, ready <-chan *unit) error {
 // if that one is cut already, and its plan becomes pending in the same write.
 func (s *session) commit(ctx context.Context, u *unit, following func(context.Context) (*unit, error)) error {
 	begin := time.Now()
+	if err := s.tolerate(u); err != nil {
+		return err
+	}
 	if err := s.plan(ctx, u); err != nil {
 		return err
 	}
@@ -81,12 +84,15 @@ func (s *session) commit(ctx context.Context, u *unit, following func(context.Co
 			return err
 		}
 	}
+	if err := s.reject(ctx, u.encoded.Record.Dead, u.encoded.Bodies); err != nil {
+		return err
+	}
 	next, err := following(ctx)
 	if err != nil {
 		return err
 	}
 	var rider *manifest.Plan
-	if next != nil && len(next.encoded.Bodies) > 0 && s.sameLog(ctx) == nil {
+	if next != nil && len(next.encoded.Bodies) > 0 && s.tolerate(next) == nil && s.sameLog(ctx) == nil {
 		rider = next.plan()
 	}
 	if err := s.publish(ctx, u.encoded.Record, rider); err != nil {
@@ -232,5 +238,6 @@ func (s *session) published(u *unit, took time.Duration) {
 	s.units = slices.DeleteFunc(s.units, func(x *unit) bool { return x == u })
 	s.mu.Unlock()
 	s.budget.landed(u.size())
+	s.writers.remember(s, u.recent)
 	s.Config.Log.Debug("published", "range", u.job.Range, "rows", u.encoded.Record.Counts.Rows, "dead", u.encoded.Record.Counts.Dead, "took", took)
 }

@@ -95,6 +95,7 @@ func (s *session) layOutAgain(ctx context.Context, u *unit, keys []string) error
 // range, this attempt and one digest. It returns false when that is not so.
 func (s *session) adopt(ctx context.Context, p manifest.Plan) (bool, error) {
 	rec := manifest.RangeRecord{Range: p.Range, Attempt: p.Attempt, Schema: p.Schema, LeaderEpoch: -1}
+	bodies := map[string][]byte{} // of dead letters
 	var digest string
 	for i, key := range p.Keys {
 		o, err := s.Store.Get(ctx, key, store.Span{})
@@ -113,6 +114,7 @@ func (s *session) adopt(ctx context.Context, p manifest.Plan) (bool, error) {
 			return false, err
 		} else if dead {
 			rec.Dead = append(rec.Dead, d.File)
+			bodies[key] = o.Body
 		} else {
 			rec.Data = append(rec.Data, d.File)
 		}
@@ -121,6 +123,9 @@ func (s *session) adopt(ctx context.Context, p manifest.Plan) (bool, error) {
 		return false, nil
 	}
 	if err := s.sameLog(ctx); err != nil {
+		return false, err
+	}
+	if err := s.reject(ctx, rec.Dead, bodies); err != nil {
 		return false, err
 	}
 	s.Config.Log.Info("publishing the objects of a pending plan as they are", "range", p.Range)

@@ -24,8 +24,10 @@ type session struct {
 	holder  *holder
 	log     *manifest.Log // of the goroutine that commits
 	place   manifest.Partition
-	schema  int   // version of the stored schema
+	schema  int // version of the stored schema
 	encoder Encoder
+	dead    DeadReader // the encoder, if something reads what it set aside
+	recent  recent     // records up to the newest range that was tolerated
 	reader  reader
 	once    int64 // with Once, the position to stop at
 	epoch   int32 // leader epoch of the last batch read
@@ -47,6 +49,7 @@ type unit struct {
 	encoded     manifest.Encoded
 	superseded  []string // keys of earlier attempts
 	planned     bool     // the plan is in the head
+	recent      *recent  // records up to its end; nil when they were not counted
 }
 
 // size returns the memory that the records of u take.

@@ -25,6 +25,8 @@ type Writers struct {
 	drained bool
 	kept    map[place]*kept
 
+	recent sync.Map // place to *recent: the last records that were published
+
 	counters map[place]*counters
 	steps    steps
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"os"
@@ -31,8 +32,8 @@ func newRunCommand() *cobra.Command {
 		Use: "run", Short: "Write topics to tables until stopped",
 		Long: `Reads the assigned partitions of the topics and publishes what it reads as
 Parquet files. SIGTERM or SIGINT publishes what was read and ends; a second one
-ends at once. Either way, and after any crash, the next run goes on from the
-heads in the store.
+ends at once, and so does shutdown_timeout. Either way, and after any crash, the
+next run goes on from the heads in the store.
 
 Exit codes: 0 stopped or, with --once, all is published; 1 error; 2 wrong usage
 or configuration; 3 other writers have taken all partitions; 4 damage was found.`,
@@ -78,9 +79,8 @@ func runRun(ctx context.Context, o runOptions, errOut io.Writer) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go o.obey(ctx, cancel, s, log)
 	done := screen.follow(ctx, s)
-	err = s.Run(ctx)
+	err = o.obey(ctx, cancel, s, log)
 	cancel()
 	done()
 	// A start that failed has one line: its error.
@@ -101,26 +101,45 @@ func proof(set *settings.Settings, root store.Store) func(context.Context) error
 	}
 }
 
-// obey drains the sink at the first signal, and ends it at the second or when
-// the drain takes too long.
-func (o runOptions) obey(ctx context.Context, cancel func(), s *sink.Sink, log *slog.Logger) {
+// letGo is how long a run may take to end once it is told to end at once: to
+// give up the calls under way and to leave the group. What is not through then
+// ends with the process, as in a crash, which loses nothing either.
+const letGo = time.Second
+
+// obey runs the sink. It drains it at the first signal, and ends it at the
+// second or when the drain takes too long. To have been stopped is no error,
+// whatever is published by then, but for a run that had an end to reach.
+func (o runOptions) obey(ctx context.Context, cancel func(), s *sink.Sink, log *slog.Logger) error {
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	limit := o.settings.ShutdownTimeout
 	select {
+	case err := <-done:
+		return err
 	case sig := <-o.signals:
-		log.Info("stopping: publishing what was read", "signal", sig.String(), "at_most", o.settings.ShutdownTimeout.String())
-	case <-ctx.Done():
-		return
+		log.Info("stopping: publishing what was read", "signal", sig.String(), "at_most", limit.String())
 	}
 	s.Drain()
-	timer := time.NewTimer(o.settings.ShutdownTimeout)
+	timer := time.NewTimer(limit - min(letGo, limit/2))
 	defer timer.Stop()
 	select {
+	case err := <-done:
+		return err
 	case <-o.signals:
-		log.Warn("a second signal: ending at once")
+		log.Warn("a second signal: ending at once, the next run goes on from the heads")
 	case <-timer.C:
-		log.Warn("shutdown_timeout has passed: ending at once")
-	case <-ctx.Done():
+		log.Warn("shutdown_timeout has passed: ending at once, the next run goes on from the heads")
 	}
 	cancel()
+	err := sink.ErrStopped
+	select {
+	case err = <-done:
+	case <-time.After(letGo):
+	}
+	if errors.Is(err, sink.ErrStopped) && !o.once {
+		return nil
+	}
+	return err
 }
 
 // newLog returns a logger of the level and form that the settings name.

@@ -204,19 +204,6 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// A second signal does not wait.
-func TestStopAtOnce(t *testing.T) {
-	c := broker(t)
-	s := sinkSettings(c)
-	r := start(t, s)
-	<-r.heads // claimed
-	r.signals <- os.Interrupt
-	r.signals <- os.Interrupt
-	if err := <-r.done; err != nil && exitCode(err) != exitError {
-		t.Errorf("got %v", err)
-	}
-}
-
 // When another writer has every partition, the sink ends with its own code.
 func TestFenced(t *testing.T) {
 	t.Parallel()

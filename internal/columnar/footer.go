@@ -96,8 +96,8 @@ func parseMetadata(file *parquet.File) (manifest.Description, error) {
 		},
 		Digest: f.text("digest"),
 	}
-	if f.err == nil {
-		f.err = d.Range.Validate()
+	if err := d.Range.Validate(); err != nil && f.err == nil {
+		f.err = fmt.Errorf("%w: %w", ErrFooter, err)
 	}
 	return d, f.err
 }

@@ -82,7 +82,7 @@ func FuzzOpen(f *testing.F) {
 		}
 		if err == nil {
 			checkDescription(t, d)
-		} else if !errors.Is(err, columnar.ErrFooter) && !errors.Is(err, manifest.ErrFormat) && !errors.Is(err, manifest.ErrName) {
+		} else if !errors.Is(err, columnar.ErrFooter) && !errors.Is(err, manifest.ErrFormat) {
 			t.Errorf("error %v has no cause", err)
 		}
 		if n := allocated(func() { err = readRows(body) }); n > 8<<20+40000*uint64(len(body)) {

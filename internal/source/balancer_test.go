@@ -188,15 +188,3 @@ func TestBalanceClaims(t *testing.T) {
 		t.Errorf("got %v", out)
 	}
 }
-
-func FuzzDecodeMember(f *testing.F) {
-	f.Add(encodeMember("name", claims{7, []key{{"t", 1}, {"u", 2}}}))
-	f.Add([]byte{0, 1, 'x', 0, 0, 0, 1, 0x7f, 0xff, 0xff, 0xff})
-	f.Fuzz(func(t *testing.T, data []byte) {
-		name, c := decodeMember(data)
-		again, d := decodeMember(encodeMember(name, c))
-		if again != name || d.generation != c.generation || !slices.Equal(d.keys, c.keys) {
-			t.Errorf("%q %v became %q %v", name, c, again, d)
-		}
-	})
-}

@@ -3,7 +3,6 @@ package source
 import (
 	"bytes"
 	"fmt"
-	"math"
 	"testing"
 
 	"github.com/lakeweir/lakeweir/record"
@@ -136,82 +135,5 @@ func BenchmarkDecode(b *testing.B) {
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/record")
 		})
-	}
-}
-
-// What any bytes decode to keeps the promises of a batch.
-func FuzzBatch(f *testing.F) {
-	f.Add(plainBatch(0, 3, "v").encode(), int64(0))
-	f.Add(append(plainBatch(0, 3, "v").encode(), marker(3, 9, false).encode()...), int64(2))
-	f.Add(testBatch{base: 3, last: 300002, producer: 9}.encode(), int64(3))
-	h := plainBatch(0, 1, "v")
-	h.records[0].headers = record.NewHeaders(record.Header{Key: []byte("k")}, record.Header{Key: []byte{}, Value: []byte{}})
-	f.Add(h.encode(), int64(0))
-	for _, codec := range allCodecs {
-		b := plainBatch(7, 20, "value")
-		b.attributes, b.body, b.count = wire(codec), pack(f, codec, encodeRecords(b.records)), 20
-		f.Add(b.encode(), int64(0))
-	}
-	f.Fuzz(func(t *testing.T, raw []byte, pos int64) {
-		if pos < 0 {
-			return
-		}
-		whole, next, _, broken := measure(raw, pos)
-		if whole > len(raw) || next < pos {
-			t.Fatalf("measured %d of %d bytes, next %d from %d", whole, len(raw), next, pos)
-		}
-		out, err := decodeAny(raw, pos)
-		for _, b := range out {
-			checkBatch(t, b, pos)
-			pos = b.Next
-		}
-		if err == nil && !broken && pos != next {
-			t.Errorf("position %d after all batches, measured %d", pos, next)
-		}
-	})
-}
-
-// decodeAny is decodeAll without the checksum, which no fuzzer gets right.
-func decodeAny(raw []byte, pos int64) (out []*record.Batch, err error) {
-	var c codecs
-	for len(raw) > 0 {
-		h, err := parseHeader(raw)
-		if err != nil || h.incomplete {
-			return out, err
-		}
-		if h.last >= pos {
-			b, err := h.decode(raw, pos, &c, 1<<20)
-			if err != nil {
-				return out, err
-			}
-			out = append(out, b)
-			pos = b.Next
-		}
-		raw = raw[h.size:]
-	}
-	return out, nil
-}
-
-func checkBatch(t *testing.T, b *record.Batch, pos int64) {
-	t.Helper()
-	if b.Start != pos || b.Next <= pos {
-		t.Fatalf("batch [%d, %d) at position %d", b.Start, b.Next, pos)
-	}
-	last := int64(math.MinInt64)
-	for r := range b.All() {
-		if r.Offset < b.Start || r.Offset >= b.Next || r.Offset <= last {
-			t.Fatalf("offset %d after %d in [%d, %d)", r.Offset, last, b.Start, b.Next)
-		}
-		last = r.Offset
-		if err := r.Headers.Validate(); err != nil {
-			t.Fatal(err)
-		}
-		n := 0
-		for range r.Headers.All() {
-			n++
-		}
-		if n != r.Headers.Len() {
-			t.Fatalf("%d of %d headers", n, r.Headers.Len())
-		}
 	}
 }

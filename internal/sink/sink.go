@@ -13,6 +13,7 @@ import (
 	"github.com/lakeweir/lakeweir/internal/source"
 	"github.com/lakeweir/lakeweir/manifest"
 	"github.com/lakeweir/lakeweir/store"
+	"github.com/lakeweir/lakeweir/store/metered"
 	"github.com/lakeweir/lakeweir/writer"
 )
 
@@ -39,6 +40,9 @@ type Sink struct {
 	writers *writer.Writers
 	pause   time.Duration // before a fenced partition without a group is given up
 	probed  func(ctx context.Context) error
+
+	meter    *metered.Meter // counts the calls to the store
+	progress source.Progress
 
 	mu      sync.Mutex
 	cancel  context.CancelCauseFunc // ends the run
@@ -75,6 +79,8 @@ func New(c Config) (*Sink, error) {
 		running: map[place]*source.Partition{}, ended: map[place]error{},
 	}
 	s.writers = writer.New(s.budget)
+	s.meter = metered.Wrap(c.Store)
+	s.Store = s.meter
 	s.probed = once(c.Probe)
 	for _, t := range c.Settings.Topics {
 		schema, err := c.Settings.Schema(t)
@@ -87,7 +93,7 @@ func New(c Config) (*Sink, error) {
 	if s.source, err = Source(c.Settings); err != nil {
 		return nil, err
 	}
-	s.source.Room, s.source.Log = s.budget, c.Log
+	s.source.Room, s.source.Log, s.source.Progress = s.budget, c.Log, &s.progress
 	s.source.FetchBytes = int32(min(maxFetch, c.Settings.Memory/rawShare/fetchShare))
 	return s, nil
 }

@@ -84,6 +84,8 @@ type Config struct {
 
 	// Room is the memory that batches are charged to; nil is unlimited.
 	Room Room
+	// Progress is kept up to date by Run; nil is none.
+	Progress *Progress
 	// Log receives changes of state; nil discards them.
 	Log *slog.Logger
 }
@@ -144,6 +146,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.Room == nil {
 		c.Room = unlimited{}
+	}
+	if c.Progress == nil {
+		c.Progress = &Progress{}
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

@@ -146,10 +146,8 @@ func (s *session) refused(err error) error {
 	case errors.Is(err, kafka.RebalanceInProgress):
 		return nil
 	}
-	if why, ok := s.router.client.explain.final(err); ok {
-		err = why
-	}
-	s.router.c.Log.Warn("group not joined, trying on", "group", group, "error", err)
+	s.router.c.Log.Warn("group not joined, trying on", "group", group, "error", s.router.client.explain.now(err))
+	s.router.c.Progress.change(func(st *State) { st.Refused = err })
 	return nil
 }
 
@@ -176,6 +174,7 @@ func (s *session) generation(ctx, ended context.Context, gen *kafka.Generation, 
 	s.router.ask() // another member may have seen a topic or partition first
 	s.router.c.Log.Info("assigned", "group", gen.GroupID, "generation", gen.ID, "partitions", len(keys))
 	a := s.assign(inner, &member{id: gen.MemberID, generation: gen.ID})
+	defer s.router.c.Progress.change(func(st *State) { st.Assigned, st.Places = false, nil })
 	a.add(keys)
 	for a.running > 0 || len(keys) == 0 || s.waits(a.failed) {
 		select {

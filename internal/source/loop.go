@@ -198,6 +198,7 @@ func (l *loop) accept(p *Partition, f *fetched) int64 {
 	r := l.router
 	switch {
 	case f.code == 0:
+		p.heard(f, !r.c.ReadUncommitted)
 	case f.code == codeOutOfRange:
 		r.fail(p, ErrOutOfRange)
 		return 0

@@ -26,6 +26,7 @@ func (p *Partition) atLeader(ctx context.Context, what string, question func(ctx
 		if node >= 0 {
 			code, err := question(ctx, node)
 			if err == nil && code == 0 {
+				p.router.answered(p)
 				return nil
 			}
 			if last = err; err == nil {

@@ -82,6 +82,9 @@ type fetched struct {
 	topic     string
 	partition int32
 	code      int16
+	high      int64 // high watermark
+	stable    int64 // last stable offset; -1 when it was not asked for
+	start     int64 // of the log; -1 below v5
 	aborted   []aborted
 	records   []byte // whole batches, perhaps a partial one at the end
 }
@@ -111,11 +114,9 @@ func decodeFetch(d *decoder, v int16) ([]fetched, error) {
 }
 
 func decodeSlot(d *decoder, v int16) fetched {
-	f := fetched{partition: d.int32(), code: d.code()}
-	d.int64() // high watermark
-	d.int64() // last stable offset
+	f := fetched{partition: d.int32(), code: d.code(), high: d.int64(), stable: d.int64(), start: -1}
 	if v >= 5 {
-		d.int64() // log start
+		f.start = d.int64()
 	}
 	n := d.count(false, 16)
 	if n > 0 {

@@ -64,6 +64,7 @@ type state struct {
 	want          int32 // bytes to ask for
 	queue         []chunk
 	queued        int64
+	marks         Marks
 	err           error // comes after the queue
 }
 
@@ -157,7 +158,17 @@ func (r *router) ask() {
 // strand takes the leader of a partition away, so that it is looked for.
 func (r *router) strand(p *Partition) {
 	p.leader = -1
+	if p.marks.Silent.IsZero() {
+		p.marks.Silent = time.Now()
+	}
 	r.ask()
+}
+
+// answered notes that the leader of a partition answers.
+func (r *router) answered(p *Partition) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p.marks.Silent = time.Time{}
 }
 
 // leaderOf returns the leader of a partition as last heard, -1 if unknown.
@@ -280,14 +291,19 @@ func (r *router) run(ctx context.Context) {
 		r.mu.Unlock()
 		if !errors.Is(err, context.Canceled) {
 			o.note(r, err)
+			r.c.Progress.change(func(s *State) { s.Silent = err })
 		}
 	}
 }
 
-// outage is a time in which no broker answers.
-type outage struct{ since, told time.Time }
+// outage is a time in which no broker answers. It begins with the second
+// failure: the first may be of a connection that was cut while it was idle.
+type outage struct {
+	failures    int
+	since, told time.Time
+}
 
-func (o *outage) is() bool { return !o.since.IsZero() }
+func (o *outage) is() bool { return o.failures > 1 }
 
 // tellEvery is how often an outage is told of while it lasts.
 const tellEvery = time.Minute
@@ -295,18 +311,23 @@ const tellEvery = time.Minute
 // note tells of the beginning and the end of an outage, and that it lasts.
 func (o *outage) note(r *router, err error) {
 	now := time.Now()
+	was := o.is()
+	if err == nil {
+		o.failures = 0
+	} else if o.failures++; o.failures == 1 {
+		o.since = now
+		r.c.Log.Debug("look for leaders failed", "error", err)
+		return
+	}
+	r.mu.Lock()
+	r.failed = err
+	r.mu.Unlock()
 	switch {
-	case err == nil && o.is():
+	case err == nil && was:
 		r.c.Log.Info("brokers answer again", "brokers", r.c.Brokers, "after", now.Sub(o.since).Round(time.Millisecond))
-		*o = outage{}
-	case err == nil:
-	case !o.is(), now.Sub(o.told) >= tellEvery:
-		if why, ok := r.client.explain.final(err); ok {
-			err = why
-		}
-		if o.told = now; !o.is() {
-			o.since = now
-		}
-		r.c.Log.Warn("no broker answers, trying on", "brokers", r.c.Brokers, "for", now.Sub(o.since).Round(time.Second), "error", err)
+	case err != nil && (!was || now.Sub(o.told) >= tellEvery):
+		o.told = now
+		r.c.Log.Warn("no broker answers, trying on", "brokers", r.c.Brokers, "for", now.Sub(o.since).Round(time.Second),
+			"error", r.client.explain.now(err))
 	}
 }

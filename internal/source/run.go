@@ -121,6 +121,7 @@ type assignment struct {
 }
 
 func (s *session) assign(ctx context.Context, m *member) *assignment {
+	s.router.c.Progress.change(func(st *State) { st.Assigned, st.Places, st.Refused = true, nil, nil })
 	return &assignment{session: s, ctx: ctx, member: m, results: make(chan error)}
 }
 
@@ -137,6 +138,7 @@ func (a *assignment) add(keys []key) {
 			ctx: a.ctx, ready: make(chan struct{}, 1),
 		}
 		a.session.router.attach(p)
+		a.session.router.c.Progress.change(func(st *State) { st.Places = append(st.Places, Place{k.topic, k.partition}) })
 		go a.work(p)
 	}
 }

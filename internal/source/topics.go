@@ -184,6 +184,8 @@ func (s *session) learn(l layout) {
 		}
 	}
 	s.mu.Unlock()
+	awaited := s.awaited()
+	s.router.c.Progress.change(func(st *State) { st.Begun, st.Awaited = true, awaited })
 	if news {
 		select {
 		case s.changed <- struct{}{}:

@@ -91,6 +91,20 @@ var mutants = []struct {
 		Old:  "s.published(u, time.Since(begin))\n\treturn nil",
 		New:  "s.published(u, time.Since(begin))\n\treturn s.write(ctx, u)",
 	}}},
+	{"RejectedLast", []overlay.Edit{{
+		File: "commit.go",
+		Old:  "if err := s.reject(ctx, u.encoded.Record.Dead, u.encoded.Bodies); err != nil {\n\t\treturn err\n\t}\n\tnext, err",
+		New:  "next, err",
+	}, {
+		File: "commit.go",
+		Old:  "s.published(u, time.Since(begin))\n\treturn nil",
+		New:  "s.published(u, time.Since(begin))\n\treturn s.reject(ctx, u.encoded.Record.Dead, u.encoded.Bodies)",
+	}}},
+	{"AdoptedUnsent", []overlay.Edit{{
+		File: "recover.go",
+		Old:  "if err := s.reject(ctx, rec.Dead, bodies); err != nil {",
+		New:  "if err := error(nil); err != nil {",
+	}}},
 }
 
 // Every mutant of the writer is caught by one of the crash tests.
@@ -98,7 +112,7 @@ func TestMutantsAreCaught(t *testing.T) {
 	for _, m := range mutants {
 		t.Run(m.name, func(t *testing.T) {
 			out, err := exec.Command("go", "test", "-count=1", "-failfast", "-overlay", overlay.File(t, ".", m.edits),
-				"-run", "^(TestCrash|TestLostAnswer|TestPause|TestThreeWriters)$", ".").CombinedOutput()
+				"-run", "^(TestCrash|TestLostAnswer|TestPause|TestThreeWriters|TestDeadLetters.*)$", ".").CombinedOutput()
 			if err == nil {
 				t.Fatal("no crash test fails")
 			}

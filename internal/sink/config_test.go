@@ -182,7 +182,7 @@ func TestSourceOfSettings(t *testing.T) {
 	f("Member", func(s *settings.Settings) { s.Member = "x" })
 	f("Partitions", func(s *settings.Settings) { s.Partitions = map[string][]int32{"quakes": {1}} })
 	f("WaitForTopics", func(s *settings.Settings) { s.WaitForTopics = true })
-	f("Heartbeat", func(s *settings.Settings) { s.HeartbeatInterval = time.Second })
+	f("Heartbeat", func(s *settings.Settings) { s.HeartbeatInterval = 2 * time.Second })
 	f("Session", func(s *settings.Settings) { s.SessionTimeout = time.Minute })
 	f("Rebalance", func(s *settings.Settings) { s.RebalanceTimeout = time.Minute })
 	f("ReadUncommitted", func(s *settings.Settings) { s.Isolation = settings.ReadUncommitted })

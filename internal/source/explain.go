@@ -90,6 +90,17 @@ func (e explainer) unreachable(err error) error {
 	return fmt.Errorf("no broker answers at %s as Kafka does: check the address, tls and sasl: %w", e.brokers, err)
 }
 
+// now explains an error that comes after the first contact went well.
+func (e explainer) now(err error) error {
+	if why, ok := e.final(err); ok {
+		return why
+	}
+	if closed(err) && e.sasl.Mechanism != "" {
+		return e.unreachable(err)
+	}
+	return err
+}
+
 // closed reports that the other side ended the connection.
 func closed(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -54,13 +55,18 @@ func (s *session) join(ctx context.Context, topics []string) (done bool, err err
 	}
 	m := &membership{ConsumerGroup: g}
 	defer m.leave()
+	var told time.Time
 	for pause := time.Duration(0); ; {
 		gen, err := m.Next(ctx)
 		if ctx.Err() != nil {
 			return true, nil
 		}
 		if err != nil {
-			if err := s.refused(err); err != nil {
+			level := slog.LevelDebug
+			if pause == 0 || time.Since(told) >= tellEvery {
+				level, told = slog.LevelWarn, time.Now()
+			}
+			if err := s.refused(ctx, level, err); err != nil {
 				return true, err
 			}
 			pause = min(max(2*pause, minJoin), maxJoin)
@@ -129,10 +135,11 @@ func (m *membership) leave() {
 	}
 }
 
-// refused returns the error of a join that no other try can cure. A login that
+// refused returns the error of a join that no other try can cure, and logs
+// another one. A login that
 // is refused is none of them: the brokers took it when Run began, so it expired
 // or was changed, and files may have the new one soon.
-func (s *session) refused(err error) error {
+func (s *session) refused(ctx context.Context, level slog.Level, err error) error {
 	group := s.router.c.Group
 	switch {
 	case errors.Is(err, kafka.InconsistentGroupProtocol):
@@ -146,7 +153,7 @@ func (s *session) refused(err error) error {
 	case errors.Is(err, kafka.RebalanceInProgress):
 		return nil
 	}
-	s.router.c.Log.Warn("group not joined, trying on", "group", group, "error", s.router.client.explain.now(err))
+	s.router.c.Log.Log(ctx, level, "group not joined, trying on", "group", group, "error", s.router.client.explain.now(err))
 	s.router.c.Progress.change(func(st *State) { st.Refused = err })
 	return nil
 }

@@ -105,6 +105,9 @@ func (t Token) Binary(a *Arena) ([]byte, Reason) {
 			text = bytes.TrimSuffix(text, []byte("="))
 		}
 	}
+	if bytes.ContainsAny(text, "\r\n") {
+		return nil, NoFit // the decoder would skip them
+	}
 	n := len(a.b)
 	var err error
 	if a.b, err = base64.RawStdEncoding.Strict().AppendDecode(a.b, text); err != nil {

@@ -25,6 +25,7 @@ import (
 	"iter"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/minio/minio-go/v7"
@@ -63,11 +64,16 @@ type Config struct {
 
 // Store is a bucket, or the part of one under a prefix.
 type Store struct {
-	client  minio.Core
-	once    minio.Core // sends a request once: for If-Match
+	clients         // for all requests, unless the store refuses checksum headers
+	bare    clients // for PUTs, if it does; our checksum is user metadata too
+	isBare  atomic.Bool
+
 	place   wire.Place
 	timeout time.Duration
 }
+
+// clients send a request up to wire.Tries times, or once: for If-Match.
+type clients struct{ client, once minio.Core }
 
 // New prepares the store. It sends no request to it.
 func New(_ context.Context, c Config) (*Store, error) {
@@ -95,9 +101,6 @@ func New(_ context.Context, c Config) (*Store, error) {
 		Transport:    wire.Guard(transport),
 		Region:       c.Region,
 		BucketLookup: minio.BucketLookupPath,
-		// Without it minio-go refuses checksums, also those in a header. With
-		// it and a checksum in a header it sends no trailer.
-		TrailingHeaders: true,
 	}
 	if c.Region == "" {
 		o.Region = "us-east-1" // else each client asks the store first
@@ -106,10 +109,16 @@ func New(_ context.Context, c Config) (*Store, error) {
 		o.BucketLookup = minio.BucketLookupDNS
 	}
 	s := &Store{place: place, timeout: c.Timeout}
-	for client, tries := range map[*minio.Core]int{&s.client: wire.Tries, &s.once: 1} {
-		o.MaxRetries = tries
-		if client.Client, err = minio.New(u.Host, &o); err != nil {
-			return nil, fmt.Errorf("open minio store: %w", err)
+	// Without TrailingHeaders minio-go refuses checksums, also those in a header.
+	// With them and a checksum in a header it sends no trailer; without a
+	// checksum it adds its own.
+	for _, c := range []*clients{&s.clients, &s.bare} {
+		o.TrailingHeaders = c == &s.clients
+		for client, tries := range map[*minio.Core]int{&c.client: wire.Tries, &c.once: 1} {
+			o.MaxRetries = tries
+			if client.Client, err = minio.New(u.Host, &o); err != nil {
+				return nil, fmt.Errorf("open minio store: %w", err)
+			}
 		}
 	}
 	return s, nil
@@ -209,28 +218,53 @@ func (s *Store) Put(ctx context.Context, key string, body []byte, cond store.Con
 		DisableMultipart:     true,
 		DisableContentSha256: true,
 		UserMetadata: map[string]string{
-			"x-amz-checksum-sha256": base64.StdEncoding.EncodeToString(sum[:]),
-			wire.MetaSHA256:         hex.EncodeToString(sum[:]),
+			checksum:        base64.StdEncoding.EncodeToString(sum[:]),
+			wire.MetaSHA256: hex.EncodeToString(sum[:]),
 		},
 	}
-	client := s.client
+	once := false
 	if etag, ok := cond.ETag(); ok {
 		if etag, ok = wire.ETag(etag); !ok {
 			return store.Info{}, fmt.Errorf("put %s: no object has the ETag %q: %w", key, etag, store.ErrConflict)
 		}
 		o.SetMatchETag(strings.Trim(etag, `"`)) // which adds quotes
-		client = s.once
+		once = true
 	}
 	if cond.Absent() {
 		o.SetMatchETagExcept("*")
 	}
 	call, deadline := wire.Start(ctx, s.timeout, int64(len(body)))
 	defer deadline.Stop()
-	up, err := client.Client.PutObject(call, s.place.Bucket, name, bytes.NewReader(body), int64(len(body)), o)
+	up, err := s.put(call, name, body, once, o)
 	if err != nil {
 		return store.Info{}, s.place.Explain(ctx, call, wire.Call{Op: "put", Key: key, Cond: cond}, failure(err))
 	}
 	return store.Info{Key: key, Size: int64(len(body)), ETag: up.ETag, SHA256: &sum, Modified: time.Now()}, nil
+}
+
+// checksum is the header that the store compares the body with.
+const checksum = "x-amz-checksum-sha256"
+
+// put sends a PUT, without the header of the checksum to a store that refuses it.
+func (s *Store) put(ctx context.Context, name string, body []byte, once bool, o minio.PutObjectOptions) (minio.UploadInfo, error) {
+	send := func(c clients) (minio.UploadInfo, error) {
+		client := c.client
+		if once {
+			client = c.once
+		}
+		return client.Client.PutObject(ctx, s.place.Bucket, name, bytes.NewReader(body), int64(len(body)), o)
+	}
+	if !s.isBare.Load() {
+		if up, err := send(s.clients); err == nil || !failure(err).NoChecksum() {
+			return up, err
+		}
+	}
+	delete(o.UserMetadata, checksum)
+	up, err := send(s.bare)
+	if err == nil || !failure(err).NoChecksum() {
+		s.isBare.Store(true)
+	}
+	return up, err
 }
 
 // Delete implements store.Store.

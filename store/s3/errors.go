@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/smithy-go"
 
@@ -29,6 +30,9 @@ func failure(err error) wire.Failure {
 // tells the operator what to do.
 func (s *Store) explain(ctx, call context.Context, c wire.Call, err error) error {
 	f := failure(err)
+	if cache, ok := s.client.Options().Credentials.(*aws.CredentialsCache); ok && f.Expired() {
+		cache.Invalidate() // the next try gets new ones, before the time that they were to last
+	}
 	if f.Status == 0 && call.Err() == nil {
 		// The SDK reports credentials that it cannot find among other failures
 		// to send. What it has found it keeps, so asking again costs nothing.

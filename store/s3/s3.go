@@ -25,6 +25,7 @@ import (
 	"iter"
 	"net/http"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -78,6 +79,7 @@ type Store struct {
 	client  *s3.Client
 	place   wire.Place
 	timeout time.Duration
+	bare    atomic.Bool // the store refuses checksum headers; ours is user metadata too
 }
 
 // New prepares the store. It sends no request to it.
@@ -247,13 +249,29 @@ func (s *Store) Put(ctx context.Context, key string, body []byte, cond store.Con
 	}
 	call, deadline := wire.Start(ctx, s.timeout, int64(len(body)))
 	defer deadline.Stop()
-	out, err := s.client.PutObject(call, in, opts...)
+	out, err := s.put(call, in, body, opts)
 	if err != nil {
 		return store.Info{}, s.explain(ctx, call, wire.Call{Op: "put", Key: key, Cond: cond}, err)
 	}
 	return store.Info{
 		Key: key, Size: int64(len(body)), ETag: aws.ToString(out.ETag), SHA256: &sum, Modified: time.Now(),
 	}, nil
+}
+
+// put sends a PUT, without the header of the checksum to a store that refuses it.
+func (s *Store) put(ctx context.Context, in *s3.PutObjectInput, body []byte, opts []func(*s3.Options)) (*s3.PutObjectOutput, error) {
+	if s.bare.Load() {
+		in.ChecksumSHA256 = nil
+	}
+	out, err := s.client.PutObject(ctx, in, opts...)
+	if in.ChecksumSHA256 == nil || !failure(err).NoChecksum() {
+		return out, err
+	}
+	in.ChecksumSHA256, in.Body = nil, bytes.NewReader(body)
+	if out, err = s.client.PutObject(ctx, in, opts...); !failure(err).NoChecksum() {
+		s.bare.Store(true)
+	}
+	return out, err
 }
 
 // Delete implements store.Store.

@@ -135,6 +135,22 @@ func advice(f Failure) string {
 	return ""
 }
 
+// NoChecksum says that a store may have refused a PUT because of its
+// x-amz-checksum-sha256 header, which some do not know. A body that is not what
+// the header says is another thing.
+func (f Failure) NoChecksum() bool {
+	switch f.Code {
+	case "BadDigest", "XAmzContentChecksumMismatch", "InvalidDigest", "InvalidBucketName", "RequestTimeout", "ExpiredToken":
+		return false
+	}
+	return f.Status == http.StatusBadRequest || f.Status == http.StatusNotImplemented
+}
+
+// Expired says that the credentials were good once.
+func (f Failure) Expired() bool {
+	return f.Code == "ExpiredToken" || f.Code == "TokenRefreshRequired"
+}
+
 // said is what the store said, in one line.
 func (f Failure) said() string {
 	s := fmt.Sprintf("HTTP %d %s", f.Status, f.Code)
@@ -164,7 +180,7 @@ func network(err error) error {
 	switch {
 	case errors.As(err, &cert):
 		return fmt.Errorf("its certificate is not trusted: %s: set s3.ca", oneLine(cert.Err.Error()))
-	case errors.As(err, &record):
+	case errors.As(err, &record), strings.HasSuffix(err.Error(), "server gave HTTP response to HTTPS client"):
 		return errors.New("it does not speak TLS: is the endpoint http://?")
 	case errors.As(err, &dns):
 		return fmt.Errorf("cannot find the host %s: check the address of the store", dns.Name)

@@ -209,3 +209,30 @@ func TestGuardClear(t *testing.T) {
 	f("GET", "", said{200, "", failed}, 200, failed)
 	f("DELETE", "", said{204, "", ""}, 204, "")
 }
+
+// Which answers may be about the header of the checksum, and which are about
+// credentials that were good once.
+func TestFailureKinds(t *testing.T) {
+	f := func(status int, code string, noChecksum, expired bool) {
+		t.Helper()
+		got := Failure{Status: status, Code: code}
+		if got.NoChecksum() != noChecksum || got.Expired() != expired {
+			t.Errorf("%d %s: no checksum %v, expired %v", status, code, got.NoChecksum(), got.Expired())
+		}
+	}
+	f(400, "InvalidArgument", true, false)
+	f(400, "XAmzContentSHA256Mismatch", true, false)
+	f(400, "", true, false)
+	f(501, "NotImplemented", true, false)
+	// The body is not what the header says: it must not pass without it.
+	f(400, "BadDigest", false, false)
+	f(400, "XAmzContentChecksumMismatch", false, false)
+	f(400, "InvalidDigest", false, false)
+	f(403, "SignatureDoesNotMatch", false, false)
+	f(500, "InternalError", false, false)
+	f(412, "PreconditionFailed", false, false)
+	f(0, "", false, false)
+	f(400, "ExpiredToken", false, true)
+	f(403, "ExpiredToken", false, true)
+	f(403, "TokenRefreshRequired", false, true)
+}

@@ -82,8 +82,9 @@ func (d driver) noETag(t *testing.T) {
 	}
 }
 
-// A head is sent once, whatever is answered; what is created once may be sent
-// again. 409, 412 and 304 say that the condition does not hold, 404 too under
+// A head is sent once, whatever is answered, but for 501: it did not take
+// effect, and is sent once more without the header of the checksum. What is
+// created once may be sent again. 409, 412 and 304 say that the condition does not hold, 404 too under
 // If-Match; after anything else it is unknown what was written.
 func (d driver) putAnswers(t *testing.T) {
 	f := func(status int, code string, cond store.Cond, conflict bool) {
@@ -100,7 +101,11 @@ func (d driver) putAnswers(t *testing.T) {
 			t.Errorf("%d %s: err %v, conflict %v", status, code, err, conflict)
 		}
 		_, match := cond.ETag()
-		if n := len(srv.Requests(http.MethodPut)); n > 1 && (match || conflict) {
+		most := 1
+		if status == http.StatusNotImplemented {
+			most = 2
+		}
+		if n := len(srv.Requests(http.MethodPut)); n > most && (match || conflict) {
 			t.Errorf("%d %s: sent %d times", status, code, n)
 		}
 	}

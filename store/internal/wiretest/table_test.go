@@ -157,6 +157,11 @@ func TestFaultsOfEveryKind(t *testing.T) {
 			}
 			tr.Wait()
 			whole(t, &srv.Objects, records)
+			for _, r := range slices.Concat(srv.Requests(http.MethodPut), srv.Requests(http.MethodPost)) {
+				if r.URL.Query().Has("uploads") || r.URL.Query().Has("uploadId") || r.Method == http.MethodPut && r.ContentLength < 0 {
+					t.Errorf("%s %s of %d bytes", r.Method, r.URL, r.ContentLength) // (B44, B45)
+				}
+			}
 			t.Logf("seed %d: %d requests, %s", seed, tr.Requests(), sum(tr.Met()))
 			total(met, tr.Met())
 		})

@@ -22,7 +22,7 @@ var layers = map[string][]string{
 	"store/internal/wire":     {"store"},
 	"store/internal/fakes3":   {"store", "store/memory"},                             // for tests of drivers only
 	"store/internal/wiretest": {"store", "store/internal/fakes3", "store/storetest"}, // as fakes3
-	"store/wirefault":         {}, // for tests only
+	"store/wirefault":         {},                                                    // for tests only
 	"store/s3":                {"store", "store/internal/wire"},
 	"store/minio":             {"store", "store/internal/wire"},
 	"store/dir":               {"store"},

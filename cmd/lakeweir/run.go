@@ -77,6 +77,11 @@ func runRun(ctx context.Context, o runOptions, errOut io.Writer) error {
 	if err != nil {
 		return err
 	}
+	listener, err := listen(set.HTTP)
+	if err != nil {
+		return err
+	}
+	defer serve(listener, s.Snapshot, log)()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	done := screen.follow(ctx, s)

@@ -29,7 +29,7 @@ func (s *Settings) Check() error {
 	if len(s.Topics) == 0 {
 		return errors.New("no topics: list at least one under topics, or with --topic")
 	}
-	for _, check := range []func() error{s.checkPartitions, s.checkGroup, s.checkBatch} {
+	for _, check := range []func() error{s.checkPartitions, s.checkGroup, s.checkBatch, s.checkDeadLetter} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -111,6 +111,16 @@ func (s *Settings) checkBatch() error {
 		return fmt.Errorf("batch.max_bytes %s is more than %s: a batch is one object, written at once", FormatSize(s.Batch.MaxBytes), FormatSize(maxMaxBytes))
 	case s.Files.Level > maxLevel:
 		return fmt.Errorf("files.level %d is more than %d", s.Files.Level, maxLevel)
+	}
+	return nil
+}
+
+// checkDeadLetter keeps dead letters from being read as records again. A
+// pattern does not take their topic.
+func (s *Settings) checkDeadLetter() error {
+	topic := s.DeadLetter.Topic
+	if topic != "" && slices.ContainsFunc(s.Topics, func(t Topic) bool { return t.Name == topic }) {
+		return fmt.Errorf("dead_letter.topic %q is among topics: its dead letters would be read as records; give another topic, or remove it from topics", topic)
 	}
 	return nil
 }

@@ -42,12 +42,7 @@ vulncheck: ## Known holes in what we call. Says so and goes on where the databas
 	else echo "$$out"; exit 1; fi
 
 fuzz: ## Every fuzz target for FUZZTIME (20s each).
-	@for pkg in $$($(GO) list ./...); do \
-		for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
-			echo "== $$pkg $$target"; \
-			$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
-		done; \
-	done
+	@GO="$(GO)" FUZZTIME="$(FUZZTIME)" .ci/fuzz
 
 # -count=1: these tests build and run the command, which Go's cache of results does not see.
 integration: ## Against a real Apache Kafka, an S3 server and DuckDB. Needs Java 17, Maven and Python 3.

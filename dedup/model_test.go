@@ -175,11 +175,6 @@ func TestModel(t *testing.T) {
 	}
 }
 
-func FuzzModel(f *testing.F) {
-	f.Add(uint64(1), uint64(2))
-	f.Fuzz(func(t *testing.T, a, b uint64) { modelRun(t, rand.New(rand.NewPCG(a, b))) })
-}
-
 func modelRun(t *testing.T, rnd *rand.Rand) {
 	t.Helper()
 	w := &writer{t: t, rnd: rnd, options: options(rnd), stream: stream(rnd, 20+rnd.IntN(180))}

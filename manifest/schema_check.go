@@ -8,6 +8,10 @@ import (
 	"unicode/utf8"
 )
 
+// maxDepth is how deep structs and lists may nest. Parquet counts levels in a
+// byte, and a list takes two of them.
+const maxDepth = 100
+
 // maxName is the length of a column name in bytes that every known engine takes.
 const maxName = 255
 
@@ -55,6 +59,7 @@ type validator struct {
 	kind  ValueKind
 	ids   map[int]string    // field id to column
 	paths map[string]string // dotted path in lower case to column
+	depth int
 }
 
 func (v *validator) columns(cols []Column, parent string) error {
@@ -152,6 +157,10 @@ func (v *validator) column(c Column, name string) error {
 	if err := c.checkType(); err != nil {
 		return fmt.Errorf("column %q: %w", name, err)
 	}
+	if v.depth++; v.depth > maxDepth {
+		return fmt.Errorf("column %.100q...: structs and lists nest deeper than %d levels", name, maxDepth)
+	}
+	defer func() { v.depth-- }()
 	switch c.Type {
 	case Struct:
 		return v.columns(c.Fields, name)

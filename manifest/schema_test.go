@@ -313,3 +313,23 @@ func TestSchemaCodec(t *testing.T) {
 		t.Error("an invalid schema was encoded")
 	}
 }
+
+// Nesting that Parquet cannot count is refused here, not at the first file.
+func TestSchemaDepth(t *testing.T) {
+	f := func(levels int, ok bool) {
+		t.Helper()
+		c := Column{Type: Int32}
+		for range levels - 1 {
+			e := c
+			c = Column{Type: List, Element: &e}
+		}
+		c.Name = "a"
+		if _, err := NewSchema(declared(c)); (err == nil) != ok {
+			t.Errorf("%d levels: %v", levels, err)
+		} else if !ok && !strings.HasSuffix(err.Error(), "nest deeper than 100 levels") {
+			t.Error(err)
+		}
+	}
+	f(maxDepth, true)
+	f(maxDepth+1, false)
+}

@@ -37,19 +37,3 @@ func TestCheckKey(t *testing.T) {
 	f("a\xffb", false)
 	f("a\uffffb", false)
 }
-
-// No key that passes leaves the root it is joined to.
-func FuzzCheckKey(f *testing.F) {
-	f.Add("a/b")
-	f.Add("a/../../b")
-	f.Fuzz(func(t *testing.T, key string) {
-		if store.CheckKey(key) != nil {
-			return
-		}
-		for _, s := range strings.Split(key, "/") {
-			if s == "" || s == "." || s == ".." {
-				t.Fatalf("%q passed", key)
-			}
-		}
-	})
-}

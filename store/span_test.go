@@ -39,16 +39,3 @@ func TestSpanBounds(t *testing.T) {
 	// A negative length has no meaning and is taken as none.
 	f(2, -1, "23456789")
 }
-
-func FuzzSpanBounds(f *testing.F) {
-	f.Add(int64(-3), int64(2), int64(10))
-	f.Fuzz(func(t *testing.T, offset, length, size int64) {
-		if size < 0 {
-			return
-		}
-		from, to := store.Span{Offset: offset, Length: length}.Bounds(size)
-		if from < 0 || from > to || to > size {
-			t.Fatalf("span %d+%d of %d bytes is [%d, %d)", offset, length, size, from, to)
-		}
-	})
-}

@@ -207,3 +207,30 @@ func TestReadStops(t *testing.T) {
 		}
 	}
 }
+
+// The deepest columns that a schema may have can be written and read.
+func TestDeepestColumns(t *testing.T) {
+	f := func(name string, wrap func(manifest.Column) manifest.Column) {
+		t.Helper()
+		c := manifest.Column{Name: "c", Type: manifest.Int32}
+		for manifestTakes(wrap(c)) {
+			c = wrap(c)
+		}
+		out := encode(t, manifest.Declared{Value: manifest.JSONValue, Columns: []manifest.Column{c}}, jobOf(batchOf(t, 0, []byte(`{"x":1}`))))
+		if got := values(t, out.Bodies[out.Record.Data[0].Key], "extra"); got != `0:"{\"x\":1}"` {
+			t.Errorf("%s: extra %s", name, got)
+		}
+	}
+	f("lists", func(c manifest.Column) manifest.Column {
+		c.Name = ""
+		return manifest.Column{Name: "c", Type: manifest.List, Element: &c}
+	})
+	f("structs", func(c manifest.Column) manifest.Column {
+		return manifest.Column{Name: "c", Type: manifest.Struct, Fields: []manifest.Column{c}}
+	})
+}
+
+func manifestTakes(c manifest.Column) bool {
+	_, err := manifest.NewSchema(manifest.Declared{Value: manifest.JSONValue, Columns: []manifest.Column{c}})
+	return err == nil
+}

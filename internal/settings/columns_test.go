@@ -2,6 +2,7 @@ package settings
 
 import (
 	"bytes"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -163,4 +164,15 @@ func TestListedColumns(t *testing.T) {
 	// Names that YAML would take for something else, and paths with odd letters.
 	f(`{name: "null", type: string}, {name: "true", type: string}, {name: "1e3", type: string}, {name: "~", type: string}`)
 	f(`{name: "a: b", type: string, path: ["#", "{", "\t", "\"", "é", "${X}"]}, {name: "- x", type: string}, {name: "#", type: string}`)
+}
+
+// Aliases of aliases are refused before they have made more than memory holds.
+func TestColumnsOfAliases(t *testing.T) {
+	text := "    value: json\n    columns:\n    - &c0 {name: c0, type: int32}\n"
+	for i := range 40 {
+		text += fmt.Sprintf("    - &c%d {name: c%d, type: struct, fields: [*c%d, *c%d]}\n", i+1, i+1, i, i)
+	}
+	if _, err := declared(t, text); err == nil || !strings.Contains(err.Error(), "more than 10000 columns") {
+		t.Errorf("got %v", err)
+	}
 }

@@ -21,6 +21,8 @@ type file struct {
 	into   *Settings
 	lookup func(string) (string, bool) // of the environment
 	seen   map[string]bool
+
+	made int // columns so far
 }
 
 // loadFile reads a YAML file.

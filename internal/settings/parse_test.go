@@ -29,20 +29,6 @@ func TestParseSize(t *testing.T) {
 	}
 }
 
-func FuzzParseSize(f *testing.F) {
-	f.Add("128MiB")
-	f.Add("9223372036854775807")
-	f.Fuzz(func(t *testing.T, text string) {
-		n, err := ParseSize(text)
-		if err != nil {
-			return
-		}
-		if again, err := ParseSize(FormatSize(n)); err != nil || again != n || n < 0 {
-			t.Errorf("%q is %d, written %s, read back %d, %v", text, n, FormatSize(n), again, err)
-		}
-	})
-}
-
 func TestParseStart(t *testing.T) {
 	f := func(text, want string) {
 		t.Helper()
@@ -79,41 +65,6 @@ func TestParsePath(t *testing.T) {
 			t.Errorf("%q is taken for %q", bad, got)
 		}
 	}
-}
-
-func FuzzParsePath(f *testing.F) {
-	f.Add(`a\.b.c\\`)
-	f.Fuzz(func(t *testing.T, text string) {
-		path, err := ParsePath(text)
-		if err != nil {
-			return
-		}
-		if again, err := ParsePath(formatPath(path)); err != nil || !slices.Equal(again, path) {
-			t.Errorf("%q is %q, written %q, read back %q, %v", text, path, formatPath(path), again, err)
-		}
-	})
-}
-
-// FuzzYAML: whatever a file holds, there are settings or an error of one line.
-func FuzzYAML(f *testing.F) {
-	f.Add(example)
-	f.Add("a: &x {b: *x}\n")
-	f.Add("topics: {a: {columns: [{element: {element: {}}}]}}")
-	f.Fuzz(func(t *testing.T, text string) {
-		s := New()
-		none := func(string) (string, bool) { return "", false }
-		if err := s.loadYAML("f.yaml", []byte(text), none); err != nil {
-			if !strings.HasPrefix(err.Error(), "f.yaml") {
-				t.Errorf("the error %q does not name the file", err)
-			}
-			return
-		}
-		for _, topic := range s.Topics {
-			if err := CheckTopic(topic.Name); err != nil {
-				t.Error(err)
-			}
-		}
-	})
 }
 
 func TestNearest(t *testing.T) {

@@ -201,8 +201,15 @@ func (f *file) columns(n *yaml.Node) ([]manifest.Column, error) {
 	return cols, nil
 }
 
+// maxColumns bounds what the aliases of a file can multiply: thirty lines may
+// else stand for a billion columns.
+const maxColumns = 10_000
+
 // column reads a column, a field of a struct, or the element of a list.
 func (f *file) column(n *yaml.Node) (c manifest.Column, err error) {
+	if f.made++; f.made > maxColumns {
+		return c, f.errorf(n, "more than %d columns, those that aliases repeat included", maxColumns)
+	}
 	err = f.fields(n, "column", map[string]func(*yaml.Node) error{
 		"name":      func(n *yaml.Node) error { return f.word(n, &c.Name) },
 		"path":      func(n *yaml.Node) (err error) { c.Path, err = f.path(n); return err },

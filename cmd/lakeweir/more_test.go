@@ -169,27 +169,6 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// Which tables a status is about.
-func TestStatusNames(t *testing.T) {
-	f := func(args, topics, want []string) {
-		t.Helper()
-		o := statusOptions{settings: settings.New(), tables: args}
-		for _, name := range topics {
-			o.settings.Topics = append(o.settings.Topics, settings.Topic{Name: name})
-		}
-		mem := &memory.Store{}
-		if _, err := mem.Put(t.Context(), "stored/manifest/00000.json", nil, store.IfAbsent()); err != nil {
-			t.Fatal(err)
-		}
-		if got, err := o.names(t.Context(), mem); err != nil || !slices.Equal(got, want) {
-			t.Errorf("%q %q: got %q, %v, want %q", args, topics, got, err, want)
-		}
-	}
-	f(nil, nil, []string{"stored"})
-	f(nil, []string{"b", "a"}, []string{"a", "b"})
-	f([]string{"c", "a", "c"}, []string{"a", "b"}, []string{"a", "c"})
-}
-
 // An unsafe store is told check by check, and by the exit code.
 func TestProbeOfAnUnsafeStore(t *testing.T) {
 	for _, asJSON := range []bool{false, true} {

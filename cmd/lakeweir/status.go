@@ -21,6 +21,7 @@ import (
 type statusOptions struct {
 	settings *settings.Settings
 	tables   []string // none is all that the store has
+	named    bool     // they were named, not found
 	noBroker bool
 	json     bool
 }
@@ -34,7 +35,7 @@ func newStatusCommand() *cobra.Command {
 and owner, rows) and, where brokers are set and answer, the END of the log and
 the LAG: how much of it is not published yet. AGE is that of the last publish.
 Without names: the topics of the settings, or all tables of the store if there
-are none.`,
+are none. A name between slashes, such as '/evt\..*/', is a regular expression.`,
 		Args: args(0, 1<<20, "names of tables"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if o.settings, err = load(&flags); err != nil {
@@ -86,15 +87,15 @@ func runStatus(ctx context.Context, o statusOptions, out, errOut io.Writer) erro
 	if err != nil {
 		return err
 	}
-	named := o.tables
-	if o.tables, err = o.names(ctx, s); err != nil {
+	wanted, err := o.wanted()
+	if err != nil {
+		return usage(err)
+	}
+	if o.tables, err = names(ctx, s, wanted); err != nil {
 		return err
 	}
 	var r report
 	for _, table := range o.tables {
-		if err := settings.CheckTopic(table); err != nil {
-			return usage(err)
-		}
 		heads, err := readStatus(ctx, store.Sub(s, table+"/"), table)
 		if err != nil {
 			return fmt.Errorf("table %q: %w", table, err)
@@ -102,11 +103,14 @@ func runStatus(ctx context.Context, o statusOptions, out, errOut io.Writer) erro
 		r.Partitions = append(r.Partitions, heads...)
 	}
 	if !o.noBroker && len(o.settings.Brokers) > 0 {
-		if err := o.askBrokers(ctx, &r); err != nil {
+		if err := o.askBrokers(ctx, wanted, &r); err != nil {
 			r.Broker = oneLine(err)
 		}
 	}
-	unknown := r.unknown(named, o.settings.Store)
+	var unknown error
+	if o.named {
+		unknown = r.unknown(wanted, o.settings.Store)
+	}
 	if unknown != nil && len(r.Partitions) == 0 {
 		return unknown
 	}
@@ -124,30 +128,56 @@ func (r *report) failed() error {
 }
 
 // unknown returns an error if neither the store nor a broker knows a table that
-// was asked for by name.
-func (r *report) unknown(named []string, where string) error {
-	for _, table := range named {
-		if !slices.ContainsFunc(r.Partitions, func(p partitionStatus) bool { return p.Table == table }) {
-			return fmt.Errorf("there is no table %q in %s: `lakeweir status` without a name lists those that are there", table, where)
+// was asked for.
+func (r *report) unknown(wanted *settings.Settings, where string) error {
+	for _, t := range wanted.Topics {
+		if !slices.ContainsFunc(r.Partitions, func(p partitionStatus) bool { return p.Table == t.Name || wanted.Takes(t, p.Table) }) {
+			return fmt.Errorf("there is no table %q in %s: `lakeweir status` without a name lists those that are there", t.Name, where)
 		}
 	}
 	return nil
 }
 
-// names returns the tables that are asked for: those named, else the topics of
-// the settings, else all that the store has.
-func (o statusOptions) names(ctx context.Context, s store.Store) ([]string, error) {
-	names := slices.Clone(o.tables)
-	if len(names) == 0 {
-		for _, t := range o.settings.Topics {
+// wanted returns the settings with the topics that are asked for: those named,
+// else their own.
+func (o *statusOptions) wanted() (*settings.Settings, error) {
+	o.named = len(o.tables) > 0
+	if !o.named {
+		return o.settings, nil
+	}
+	set := *o.settings
+	set.Topics = nil
+	for _, name := range o.tables {
+		t, err := settings.ParseTopic(name)
+		if err != nil {
+			return nil, err
+		}
+		set.Topics = append(set.Topics, t)
+	}
+	return &set, nil
+}
+
+// names returns the tables that the topics of the settings mean: those of a
+// pattern as far as the store has them. Without topics it is all of the store.
+func names(ctx context.Context, s store.Store, set *settings.Settings) ([]string, error) {
+	var names []string
+	for _, t := range set.Topics {
+		if !t.IsPattern() {
 			names = append(names, t.Name)
 		}
 	}
-	if len(names) == 0 {
-		return tables(ctx, s)
+	if len(names) == len(set.Topics) && len(names) > 0 {
+		slices.Sort(names)
+		return slices.Compact(names), nil
+	}
+	all, err := tables(ctx, s)
+	for _, name := range all {
+		if _, ok := set.Topic(name); ok || len(set.Topics) == 0 {
+			names = append(names, name)
+		}
 	}
 	slices.Sort(names)
-	return slices.Compact(names), nil
+	return slices.Compact(names), err
 }
 
 // tables returns the names of the folders of s that hold a head, hopping over
@@ -243,13 +273,24 @@ func lastPublish(ctx context.Context, root store.Store, h manifest.Head) (*time.
 	return &info.Modified, nil
 }
 
-// askBrokers adds the ends of the logs, and partitions that have no head yet.
-func (o statusOptions) askBrokers(ctx context.Context, r *report) error {
+// askBrokers adds the ends of the logs, and partitions that have no head yet:
+// those of topics that only a pattern means too.
+func (o statusOptions) askBrokers(ctx context.Context, wanted *settings.Settings, r *report) error {
 	if err := o.settings.CheckBrokers(); err != nil {
 		return err
 	}
 	var errs []error
-	for _, table := range o.tables {
+	names := slices.Clone(o.tables)
+	if slices.ContainsFunc(wanted.Topics, settings.Topic.IsPattern) {
+		topics, err := sink.Topics(ctx, wanted)
+		if err != nil {
+			return err // one line says it for all tables
+		}
+		names = append(names, topics...)
+		slices.Sort(names)
+		names = slices.Compact(names)
+	}
+	for _, table := range names {
 		logs, err := sink.Logs(ctx, o.settings, table)
 		if err != nil {
 			errs = append(errs, err)

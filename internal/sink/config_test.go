@@ -1,6 +1,7 @@
 package sink
 
 import (
+	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -187,6 +188,15 @@ func TestSourceOfSettings(t *testing.T) {
 	f("Rebalance", func(s *settings.Settings) { s.RebalanceTimeout = time.Minute })
 	f("ReadUncommitted", func(s *settings.Settings) { s.Isolation = settings.ReadUncommitted })
 	f("SASL", func(s *settings.Settings) { s.SASL.User = "x" })
+	f("SASL", func(s *settings.Settings) { s.SASL.PasswordFile = "x" })
+	f("SASL", func(s *settings.Settings) { s.SASL.TokenFile = "x" })
+	f("Patterns", func(s *settings.Settings) {
+		p, err := settings.ParseTopic("/x.*/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Topics = append(s.Topics, p)
+	})
 	f("TLS", func(s *settings.Settings) { s.TLS.Enabled = true })
 	f("TLS", func(s *settings.Settings) { s.TLS.InsecureSkipVerify = true })
 }
@@ -217,11 +227,25 @@ func TestBrokerTLS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(c.Certificates) != 1 || c.RootCAs == nil || c.ServerName != "kafka" || !c.InsecureSkipVerify || c.MinVersion != tls.VersionTLS12 {
+	served, err := c.GetClientCertificate(nil)
+	if err != nil || !bytes.Equal(served.Certificate[0], der) {
+		t.Errorf("certificate %+v, %v", served, err)
+	}
+	if c.RootCAs == nil || c.ServerName != "kafka" || !c.InsecureSkipVerify || c.MinVersion != tls.VersionTLS12 {
 		t.Errorf("%+v", c)
 	}
+	// A certificate is read anew for each connection.
+	if err := os.Remove(certFile); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.GetClientCertificate(nil); err == nil || !strings.Contains(err.Error(), "tls.cert and tls.key") {
+		t.Errorf("file removed: %v", err)
+	}
+	if _, err := brokerTLS(settings.TLS{Cert: certFile, Key: keyFile}); err == nil || !strings.Contains(err.Error(), "tls.cert and tls.key") {
+		t.Errorf("file removed at the start: %v", err)
+	}
 	// The system's authorities, unless others are named.
-	if c, err := brokerTLS(settings.TLS{Enabled: true}); err != nil || c.RootCAs != nil || c.InsecureSkipVerify || c.Certificates != nil {
+	if c, err := brokerTLS(settings.TLS{Enabled: true}); err != nil || c.RootCAs != nil || c.InsecureSkipVerify || c.GetClientCertificate != nil {
 		t.Errorf("%+v, err %v", c, err)
 	}
 }

@@ -19,6 +19,17 @@ type Log struct {
 // askTimeout is how long a person waits for brokers that do not answer.
 const askTimeout = 5 * time.Second
 
+// Topics asks the brokers which topics the settings mean, those that patterns
+// take included. It is at most a few requests.
+func Topics(ctx context.Context, set *settings.Settings) ([]string, error) {
+	c, err := Source(set)
+	if err != nil {
+		return nil, err
+	}
+	c.StartTimeout = askTimeout
+	return source.Topics(ctx, c)
+}
+
 // Logs asks the brokers for all partitions of a topic, by their ids. It joins
 // no group and reads no record.
 func Logs(ctx context.Context, set *settings.Settings, topic string) ([]Log, error) {
@@ -26,7 +37,7 @@ func Logs(ctx context.Context, set *settings.Settings, topic string) ([]Log, err
 	if err != nil {
 		return nil, err
 	}
-	c.Topics, c.Group, c.Partitions, c.WaitForTopics = []string{topic}, "", nil, false
+	c.Topics, c.Patterns, c.Group, c.Partitions, c.WaitForTopics = []string{topic}, nil, "", nil, false
 	c.StartTimeout = askTimeout
 	var mu sync.Mutex
 	var logs []Log

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
@@ -65,9 +64,17 @@ const checkers = 16
 
 // checkHeads reads the heads of all tables that are to be written, so that a
 // store that cannot be read, or a table that this version must not touch, ends
-// the start and not one partition after the other.
+// the start and not one partition after the other. Which tables a pattern means
+// is not known yet; for one, the store is only looked at.
 func (s *Sink) checkHeads(ctx context.Context) error {
-	for _, topic := range slices.Sorted(maps.Keys(s.schemas)) {
+	for _, t := range s.Settings.Topics {
+		topic := t.Name
+		if t.IsPattern() {
+			if err := look(ctx, s.Store); err != nil {
+				return err
+			}
+			continue
+		}
 		root := store.Sub(s.Store, topic+"/")
 		ids, err := manifest.Partitions(ctx, root)
 		if err != nil {
@@ -87,6 +94,14 @@ func (s *Sink) checkHeads(ctx context.Context) error {
 		if err := g.Wait(); err != nil {
 			return fmt.Errorf("table %q: %w", topic, err)
 		}
+	}
+	return nil
+}
+
+// look lists the first object of a store.
+func look(ctx context.Context, s store.Store) error {
+	for _, err := range s.List(ctx, "", "") {
+		return err
 	}
 	return nil
 }

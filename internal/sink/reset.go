@@ -40,7 +40,7 @@ func PlanReset(ctx context.Context, set *settings.Settings, table store.Store, t
 			return nil, err
 		}
 	}
-	c.Topics, c.Group, c.WaitForTopics = []string{topic}, "", false
+	c.Topics, c.Patterns, c.Group, c.WaitForTopics = []string{topic}, nil, "", false
 	c.Partitions = map[string][]int32{topic: partitions}
 	var mu sync.Mutex
 	var plan []Renewal

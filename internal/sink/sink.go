@@ -35,7 +35,7 @@ type Config struct {
 type Sink struct {
 	Config
 	source  source.Config
-	schemas map[string]manifest.Schema // by topic
+	letters *letters // nil without a dead-letter topic
 	budget  *writer.Budget
 	writers *writer.Writers
 	pause   time.Duration // before a fenced partition without a group is given up
@@ -74,7 +74,7 @@ func New(c Config) (*Sink, error) {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	s := &Sink{
-		Config: c, schemas: map[string]manifest.Schema{}, pause: fencePause,
+		Config: c, pause: fencePause,
 		budget:  writer.NewBudget(c.Settings.Memory / rawShare),
 		running: map[place]*source.Partition{}, ended: map[place]error{},
 	}
@@ -82,19 +82,20 @@ func New(c Config) (*Sink, error) {
 	s.meter = metered.Wrap(c.Store)
 	s.Store = s.meter
 	s.probed = once(c.Probe)
-	for _, t := range c.Settings.Topics {
-		schema, err := c.Settings.Schema(t)
-		if err != nil {
-			return nil, err
-		}
-		s.schemas[t.Name] = schema
-	}
 	var err error
 	if s.source, err = Source(c.Settings); err != nil {
 		return nil, err
 	}
 	s.source.Room, s.source.Log, s.source.Progress = s.budget, c.Log, &s.progress
+	s.source.Settled = c.Once
 	s.source.FetchBytes = int32(min(maxFetch, c.Settings.Memory/rawShare/fetchShare))
+	if topic := c.Settings.DeadLetter.Topic; topic != "" {
+		producer, err := source.NewProducer(s.source, topic)
+		if err != nil {
+			return nil, err
+		}
+		s.letters = &letters{producer, c.Log}
+	}
 	return s, nil
 }
 
@@ -135,6 +136,12 @@ func (s *Sink) Run(ctx context.Context) error {
 	s.mu.Unlock()
 	if drained {
 		return nil
+	}
+	if s.letters != nil {
+		defer s.letters.producer.Close()
+		if err := s.letters.check(ctx); err != nil {
+			return s.outcome(context.Cause(ctx), err)
+		}
 	}
 	err := source.Run(ctx, s.source, s.work)
 	return s.outcome(context.Cause(ctx), err)
@@ -210,11 +217,15 @@ func (s *Sink) writer(at place, p *source.Partition) writer.Config {
 	b := s.Settings.Batch
 	c := writer.Config{
 		Store: store.Sub(s.Store, at.topic+"/"), Table: at.topic, Partition: at.partition,
-		Source: log{p}, Schema: s.schemas[at.topic], Start: startAt(s.Settings.Start, log{p}), Once: s.Once,
+		Source: log{p}, Schema: s.schema(at.topic), Start: startAt(s.Settings.Start, log{p}), Once: s.Once,
 		Limits:    writer.Limits{MaxRows: b.MaxRows, MaxBytes: b.MaxBytes, MaxAge: b.MaxAge},
 		Published: p.Commit, Confirmed: p.Confirm,
 		Host: s.Host, Software: s.Software,
 		Log: s.Log.With("topic", at.topic, "partition", at.partition),
+	}
+	c.MaxDead = s.Settings.DeadLetter.MaxRatio
+	if s.letters != nil {
+		c.Rejected = s.letters.of(at.topic)
 	}
 	if s.Settings.OnDataLoss == settings.Skip {
 		c.OnDataLoss = writer.SkipLost
@@ -223,6 +234,13 @@ func (s *Sink) writer(at place, p *source.Partition) writer.Config {
 		c.Confirmed = s.givenUp
 	}
 	return c
+}
+
+// schema returns the columns of a topic that is read.
+func (s *Sink) schema(topic string) manifest.Schema {
+	t, _ := s.Settings.Topic(topic)
+	schema, _ := s.Settings.Schema(t) // Check has seen that it is one
+	return schema
 }
 
 // givenUp is asked after a fence when no group can say whose the partition is:

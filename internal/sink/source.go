@@ -20,10 +20,19 @@ func Source(s *settings.Settings) (source.Config, error) {
 		Heartbeat: s.HeartbeatInterval, Session: s.SessionTimeout, Rebalance: s.RebalanceTimeout,
 		ReadUncommitted:  s.Isolation == settings.ReadUncommitted,
 		MetadataInterval: metadataInterval,
-		SASL:             source.SASL{Mechanism: s.SASL.Mechanism, User: s.SASL.User, Password: s.SASL.Password},
+		SASL: source.SASL{
+			Mechanism: s.SASL.Mechanism, User: s.SASL.User, Password: s.SASL.Password,
+			PasswordFile: s.SASL.PasswordFile, TokenFile: s.SASL.TokenFile,
+		},
 	}
 	for _, t := range s.Topics {
-		c.Topics = append(c.Topics, t.Name)
+		if !t.IsPattern() {
+			c.Topics = append(c.Topics, t.Name)
+			continue
+		}
+		c.Patterns = append(c.Patterns, source.Pattern{
+			Text: t.Name, Match: func(name string) bool { return s.Takes(t, name) },
+		})
 	}
 	if !s.TLS.On() {
 		return c, nil
@@ -33,7 +42,7 @@ func Source(s *settings.Settings) (source.Config, error) {
 	return c, err
 }
 
-// metadataInterval is how often new partitions are looked for. Records wait
+// metadataInterval is how often new partitions and topics are looked for. Records wait
 // that long in one, and an assignment of the group on top of it.
 const metadataInterval = 5 * time.Second
 
@@ -59,12 +68,21 @@ func brokerTLS(t settings.TLS) (*tls.Config, error) {
 	if t.Cert == "" {
 		return c, nil
 	}
+	if _, err := clientCertificate(t); err != nil {
+		return nil, err
+	}
+	c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return clientCertificate(t) }
+	return c, nil
+}
+
+// clientCertificate reads the certificate of this client. Each connection asks
+// for it, so that one which is renewed in its files needs no restart.
+func clientCertificate(t settings.TLS) (*tls.Certificate, error) {
 	cert, err := tls.LoadX509KeyPair(t.Cert, t.Key)
 	if err != nil {
 		return nil, fmt.Errorf("tls.cert and tls.key: %w", err)
 	}
-	c.Certificates = []tls.Certificate{cert}
-	return c, nil
+	return &cert, nil
 }
 
 // authorities reads a PEM file; no file gives nil, which means the system's.

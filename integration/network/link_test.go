@@ -17,7 +17,10 @@ import (
 	"github.com/lakeweir/lakeweir/integration/lakeweirtest"
 )
 
-func TestMain(m *testing.M) { os.Exit(lakeweirtest.Main(m)) }
+func TestMain(m *testing.M) {
+	zerolog.SetGlobalLevel(zerolog.Disabled) // toxics log to one of their own
+	os.Exit(lakeweirtest.Main(m))
+}
 
 // link is a connection between two places that can go bad.
 type link struct {

@@ -4,65 +4,13 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/lakeweir/lakeweir/integration/gateway"
 	"github.com/lakeweir/lakeweir/store"
+	"github.com/lakeweir/lakeweir/store/wirefault"
 )
-
-// faulty carries requests to the gateway, but for the first PUT, which meets a
-// fault.
-type faulty struct {
-	lost bool   // it arrives, and the answer does not come
-	code string // it does not arrive, and this is the answer, such as "503 SlowDown"
-
-	mu   sync.Mutex
-	puts int
-}
-
-// RoundTrip implements http.RoundTripper.
-func (f *faulty) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Method != http.MethodPut {
-		return http.DefaultTransport.RoundTrip(r)
-	}
-	f.mu.Lock()
-	f.puts++
-	first := f.puts == 1
-	f.mu.Unlock()
-	switch {
-	case first && f.lost:
-		resp, err := http.DefaultTransport.RoundTrip(r)
-		if err != nil {
-			return nil, err
-		}
-		resp.Body.Close()
-		return nil, errors.New("read: connection reset by peer")
-	case first && f.code != "":
-		return answer(r, f.code)
-	}
-	return http.DefaultTransport.RoundTrip(r)
-}
-
-func answer(r *http.Request, code string) (*http.Response, error) {
-	if r.Body != nil {
-		_, _ = io.Copy(io.Discard, r.Body)
-		r.Body.Close()
-	}
-	status, name, _ := strings.Cut(code, " ")
-	n, err := strconv.Atoi(status)
-	if err != nil {
-		return nil, err
-	}
-	body := "<Error><Code>" + name + "</Code><Message>injected</Message></Error>"
-	return &http.Response{
-		StatusCode: n, Status: code, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
-		Header: http.Header{"Content-Type": {"application/xml"}},
-		Body:   io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)),
-	}, nil
-}
 
 // outcome is what the caller of Put hears.
 type outcome string
@@ -83,15 +31,19 @@ func outcomeOf(err error) outcome {
 	return unknown
 }
 
-// One fault of the network or the server at one PUT of either kind, under both
-// SDKs: what the caller hears, how often it was sent, and what the store holds.
+// aPut matches every PUT.
+func aPut(r *http.Request) bool { return r.Method == http.MethodPut }
+
+// One fault of the network or the server at the first PUT of either kind, under
+// both SDKs: what the caller hears, how often it was sent, and what the store
+// holds (B07, B42).
 func TestFaults(t *testing.T) {
 	type want struct {
 		outcome outcome
 		puts    int
 		holds   string
 	}
-	f := func(name string, fault *faulty, absent, match want) {
+	f := func(kind wirefault.Kind, absent, match want) {
 		t.Helper()
 		each(t, func(t *testing.T, open func(*testing.T, place) store.Store) {
 			b := bucket(t)
@@ -102,30 +54,33 @@ func TestFaults(t *testing.T) {
 			}
 			for key, cond := range map[string]store.Cond{"absent": store.IfAbsent(), "match": store.IfMatch(head.ETag)} {
 				want := map[string]want{"absent": absent, "match": match}[key]
-				met := &faulty{lost: fault.lost, code: fault.code}
+				met := &wirefault.Transport{Pick: wirefault.Script(aPut, kind)}
 				s := open(t, place{bucket: b, secret: gateway.SecretKey, transport: met})
 				_, err := s.Put(t.Context(), key, []byte("new"), cond)
-				if got := outcomeOf(err); got != want.outcome || met.puts != want.puts {
-					t.Errorf("%s, %s: %s after %d requests, want %s after %d: %v", name, key, got, met.puts, want.outcome, want.puts, err)
+				if got, puts := outcomeOf(err), met.Method(http.MethodPut); got != want.outcome || puts != want.puts || met.Met()[kind] != 1 {
+					t.Errorf("%s, %s: %s after %d requests, want %s after %d: %v", kind, key, got, puts, want.outcome, want.puts, err)
 				}
 				o, err := plain.Get(t.Context(), key, store.Span{})
 				if err != nil && !errors.Is(err, store.ErrNotExist) || string(o.Body) != want.holds {
-					t.Errorf("%s: %s holds %q, err %v, want %q", name, key, o.Body, err, want.holds)
+					t.Errorf("%s: %s holds %q, err %v, want %q", kind, key, o.Body, err, want.holds)
 				}
 			}
 		})
 	}
 	// It took effect. What is created once is sent again and meets itself; a
 	// head is not, and must be read.
-	f("answer lost", &faulty{lost: true}, want{conflict, 2, "new"}, want{unknown, 1, "new"})
-	// The store is busy: only what is created once is sent again.
-	f("503", &faulty{code: "503 SlowDown"}, want{success, 2, "new"}, want{unknown, 1, "old"})
-	f("500", &faulty{code: "500 InternalError"}, want{success, 2, "new"}, want{unknown, 1, "old"})
+	f(wirefault.LostAnswer, want{conflict, 2, "new"}, want{unknown, 1, "new"})
+	f(wirefault.Arrived500, want{conflict, 2, "new"}, want{unknown, 1, "new"})
+	f(wirefault.FalseOKDone, want{conflict, 2, "new"}, want{unknown, 1, "new"})
+	f(wirefault.OwnConflict, want{conflict, 1, "new"}, want{conflict, 1, "new"})
+	// It did not: only what is created once is sent again.
+	f(wirefault.SlowDown, want{success, 2, "new"}, want{unknown, 1, "old"})
+	f(wirefault.Internal, want{success, 2, "new"}, want{unknown, 1, "old"})
+	f(wirefault.FalseOK, want{success, 2, "new"}, want{unknown, 1, "old"})
+	f(wirefault.ResetRequest, want{success, 2, "new"}, want{unknown, 1, "old"})
 	// The loser of a race, and the plain no: neither is sent again.
-	f("409", &faulty{code: "409 ConditionalRequestConflict"}, want{conflict, 1, ""}, want{conflict, 1, "old"})
-	f("412", &faulty{code: "412 PreconditionFailed"}, want{conflict, 1, ""}, want{conflict, 1, "old"})
-	// A head that is gone; a name that cannot be created because of 404 is no conflict.
-	f("404", &faulty{code: "404 NoSuchKey"}, want{unknown, 1, ""}, want{conflict, 1, "old"})
+	f(wirefault.Conflict, want{conflict, 1, ""}, want{conflict, 1, "old"})
+	f(wirefault.NotMet, want{conflict, 1, ""}, want{conflict, 1, "old"})
 }
 
 // tampered spoils the body of a PUT on its way.

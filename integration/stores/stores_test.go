@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/lakeweir/lakeweir/integration/gateway"
 	"github.com/lakeweir/lakeweir/store"
@@ -48,6 +49,7 @@ func bucket(t *testing.T) string {
 type place struct {
 	bucket, prefix, secret string
 	transport              http.RoundTripper // nil is the network
+	timeout                time.Duration     // of a call; 0 is the default
 }
 
 // drivers open a place through each of the SDKs.
@@ -55,7 +57,7 @@ var drivers = map[string]func(*testing.T, place) store.Store{
 	"s3": func(t *testing.T, p place) store.Store {
 		s, err := s3.New(t.Context(), s3.Config{
 			Endpoint: server.Endpoint, Bucket: p.bucket, Prefix: p.prefix, Region: gateway.Region,
-			AccessKey: gateway.AccessKey, SecretKey: p.secret, Transport: p.transport,
+			AccessKey: gateway.AccessKey, SecretKey: p.secret, Transport: p.transport, Timeout: p.timeout,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -65,7 +67,7 @@ var drivers = map[string]func(*testing.T, place) store.Store{
 	"minio": func(t *testing.T, p place) store.Store {
 		s, err := minio.New(t.Context(), minio.Config{
 			Endpoint: server.Endpoint, Bucket: p.bucket, Prefix: p.prefix, Region: gateway.Region,
-			AccessKey: gateway.AccessKey, SecretKey: p.secret, Transport: p.transport,
+			AccessKey: gateway.AccessKey, SecretKey: p.secret, Transport: p.transport, Timeout: p.timeout,
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -87,8 +87,7 @@ func TestKinds(t *testing.T) {
 	f(WrongByte, "GET", 1, 200, "012345678", 0) // the last one, by chance of the place
 	f(Shorter, "GET", 1, 200, "01234", 0)
 	f(Longer, "GET", 1, 200, "0123456789\n", 0)
-	// HEAD has no body to tell with.
-	f(SlowDown, "HEAD", 0, 503, "", 0)
+	f(SlowDown, "HEAD", 0, 503, "", 0) // which has no body to tell with
 }
 
 // A fault that does not suit is none.

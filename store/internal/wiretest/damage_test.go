@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lakeweir/lakeweir/internal/tabletest"
 	"github.com/lakeweir/lakeweir/internal/verify"
 	"github.com/lakeweir/lakeweir/manifest"
 	"github.com/lakeweir/lakeweir/store"
@@ -54,7 +55,7 @@ func TestNoDigitOfAHeadIsTaken(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := write(t, plain, &tape{n: 20, wide: 1}, nil); err != nil {
+		if err := tabletest.Write(t.Context(), plain, &tabletest.Log{N: 20, Wide: 1}); err != nil {
 			t.Fatal(err)
 		}
 		s, err := open(t.Context(), tr)
@@ -136,7 +137,7 @@ func TestDamagedWhereItLies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := write(t, s, &tape{n: 14, wide: 1}, nil); err != nil {
+		if err := tabletest.Write(t.Context(), s, &tabletest.Log{N: 14, Wide: 1}); err != nil {
 			t.Fatal(err)
 		}
 		h, err := manifest.Read(t.Context(), s, 0)

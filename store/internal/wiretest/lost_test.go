@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lakeweir/lakeweir/internal/tabletest"
 	"github.com/lakeweir/lakeweir/manifest"
 	"github.com/lakeweir/lakeweir/store"
 	"github.com/lakeweir/lakeweir/store/internal/fakes3"
@@ -51,11 +52,11 @@ func TestWriteIsNotHeardOf(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := write(t, s, &tape{n: 50, wide: 1}, nil); err != nil {
+			if err := tabletest.Write(t.Context(), s, &tabletest.Log{N: 50, Wide: 1}); err != nil {
 				t.Errorf("%s, %s: %v", kind, what, err)
 			}
 			tr.Wait()
-			whole(t, &srv.Objects, 50)
+			tabletest.Whole(t, &srv.Objects, 50)
 			h, err := manifest.Read(t.Context(), &srv.Objects, 0)
 			if err != nil || tr.Met()[kind] == 0 {
 				t.Fatalf("%s, %s: met %v, err %v", kind, what, tr.Met(), err)
@@ -116,10 +117,10 @@ func TestConditionsInOtherWords(t *testing.T) {
 			if err != nil || h.Epoch != 2 {
 				t.Errorf("%d %s: epoch %d, err %v", status, code, h.Epoch, err)
 			}
-			if err := write(t, s, &tape{n: 30, wide: 1}, nil); err != nil {
+			if err := tabletest.Write(t.Context(), s, &tabletest.Log{N: 30, Wide: 1}); err != nil {
 				t.Errorf("%d %s: %v", status, code, err)
 			}
-			whole(t, &srv.Objects, 30)
+			tabletest.Whole(t, &srv.Objects, 30)
 		})
 	}
 	f(http.StatusPreconditionFailed, "PreconditionFailed")
@@ -134,16 +135,16 @@ func TestConditionsInOtherWords(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := write(t, s, &tape{n: 30, wide: 1}, nil); err != nil || tr.Met()[wirefault.Conflict] != 3 {
+		if err := tabletest.Write(t.Context(), s, &tabletest.Log{N: 30, Wide: 1}); err != nil || tr.Met()[wirefault.Conflict] != 3 {
 			t.Errorf("%v, met %v", err, tr.Met())
 		}
-		whole(t, &srv.Objects, 30)
+		tabletest.Whole(t, &srv.Objects, 30)
 	})
 }
 
 // claimant claims partition 0 of the tape.
 var claimant = manifest.Claimant{
-	Table: "t", Identity: identity, First: func(context.Context) (int64, error) { return 0, nil },
+	Table: "t", Identity: tabletest.Identity, First: func(context.Context) (int64, error) { return 0, nil },
 }
 
 // reworded says that a condition does not hold in other words.

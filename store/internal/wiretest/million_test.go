@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/lakeweir/lakeweir/internal/tabletest"
 	"github.com/lakeweir/lakeweir/manifest"
 	"github.com/lakeweir/lakeweir/store"
 	"github.com/lakeweir/lakeweir/store/internal/fakes3"
@@ -17,7 +18,7 @@ import (
 // one fails.
 func million(t *testing.T, s store.Store, n int64) {
 	t.Helper()
-	h := manifest.Head{Table: "t", Identity: identity, LeaderEpoch: -1, Version: uint64(n), Epoch: 1, Owner: manifest.Owner{ID: "x"}, Next: n}
+	h := manifest.Head{Table: "t", Identity: tabletest.Identity, LeaderEpoch: -1, Version: uint64(n), Epoch: 1, Owner: manifest.Owner{ID: "x"}, Next: n}
 	at := int64(0)
 	for level, size := 3, int64(64*64*64*64); level >= 0; level, size = level-1, size/64 {
 		for ; n-at >= size; at += size {
@@ -58,13 +59,13 @@ func TestResumeAfterAMillionFiles(t *testing.T) {
 			}
 			million(t, s, n)
 			before := tr.Requests()
-			if err := write(t, s, &tape{n: n}, nil); err != nil {
+			if err := tabletest.Write(t.Context(), s, &tabletest.Log{N: n}); err != nil {
 				t.Fatal(err)
 			}
 			// The first schema of a table is written once in its life.
 			resumed := tr.Requests() - before - schemaRequests(srv)
 			before = tr.Requests()
-			if err := write(t, s, &tape{n: n + 1}, nil); err != nil {
+			if err := tabletest.Write(t.Context(), s, &tabletest.Log{N: n + 1}); err != nil {
 				t.Fatal(err)
 			}
 			cost[n] = [2]int{resumed, tr.Requests() - before}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lakeweir/lakeweir/internal/tabletest"
 	"github.com/lakeweir/lakeweir/manifest"
 	"github.com/lakeweir/lakeweir/store"
 	"github.com/lakeweir/lakeweir/store/internal/fakes3"
@@ -72,20 +73,18 @@ func TestOutage(t *testing.T) {
 				t.Fatal(err)
 			}
 			budget := writer.NewBudget(64 << 10)
-			log := &tape{n: 1 << 40, wide: 100, room: budget, pause: 100 * time.Millisecond}
+			log := &tabletest.Log{N: 1 << 40, Wide: 100, Room: budget, Pause: 100 * time.Millisecond}
 			ctx, cancel := context.WithCancel(t.Context())
 			done := make(chan error)
-			go func() {
-				done <- run(ctx, s, log, budget)
-			}()
+			go func() { done <- run(ctx, s, log, budget) }()
 			time.Sleep(from + lasts/2)
-			before, held := log.handedOut(), budget.Used()
+			before, held := log.Handed(), budget.Used()
 			h, err := manifest.Read(t.Context(), &srv.Objects, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(lasts / 2)
-			if n := log.handedOut() - before; n != 0 || held > 64<<10 {
+			if n := log.Handed() - before; n != 0 || held > 64<<10 {
 				t.Errorf("%s: %d records were read in the second half of the outage, %d bytes are held", kind, n, held)
 			}
 			now, err := manifest.Read(t.Context(), &srv.Objects, 0)
@@ -121,14 +120,13 @@ func TestOutage(t *testing.T) {
 }
 
 // run runs a writer of batches of 70 rows until ctx ends.
-func run(ctx context.Context, s store.Store, log *tape, budget *writer.Budget) error {
-	schema, err := raw()
+func run(ctx context.Context, s store.Store, log *tabletest.Log, budget *writer.Budget) error {
+	c, err := tabletest.Config(s, log)
 	if err != nil {
 		return err
 	}
-	return writer.New(budget).Run(ctx, writer.Config{
-		Store: s, Table: "t", Source: log, Schema: schema, Limits: writer.Limits{MaxRows: 70, MaxAge: time.Second},
-	})
+	c.Once, c.Limits = false, writer.Limits{MaxRows: 70, MaxAge: time.Second}
+	return writer.New(budget).Run(ctx, c)
 }
 
 // Reads are as bounded: a claim of a partition whose store is down, and a

@@ -40,6 +40,7 @@ var layers = map[string][]string{
 	"writer":                  {"dedup", "internal/backoff", "internal/columnar", "internal/decode", "internal/latency", "manifest", "record", "store"},
 	"internal/source":         {"record"},
 	"internal/verify":         {"internal/columnar", "manifest", "store"},
+	"internal/tabletest":      {"internal/columnar", "internal/verify", "manifest", "record", "store", "writer"}, // for tests only
 	"internal/settings":       {"manifest", "store"},
 	"internal/sink":           {"internal/settings", "internal/source", "manifest", "record", "store", "store/dir", "store/metered", "store/minio", "store/s3", "writer"},
 }
@@ -59,10 +60,11 @@ var owners = map[string][]string{
 	"github.com/schollz/progressbar":   {"cmd/lakeweir", "internal/demo"},
 	"golang.org/x/term":                {"cmd/lakeweir", "internal/demo"},
 	"github.com/prometheus/":           {"cmd/lakeweir"},
-	"testing":                          {"store/storetest", "store/internal/fakes3", "store/internal/wiretest", "internal/overlay"},
+	"testing":                          {"store/storetest", "store/internal/fakes3", "store/internal/wiretest", "internal/overlay", "internal/tabletest"},
 	module + "cmd/":                    {},
 	module + "internal/demo":           {"cmd/lakeweir"},
 	module + "internal/overlay":        {},
+	module + "internal/tabletest":      {},
 	module + "store/memory":            {"store/storetest", "store/internal/fakes3", "internal/demo"},
 	module + "store/internal/fakes3":   {"store/internal/wiretest"},
 	module + "store/internal/wiretest": {},
@@ -70,7 +72,7 @@ var owners = map[string][]string{
 	module + "store/wirefault":         {},
 	module + "store/internal/wire":     {"store/s3", "store/minio"},
 	module + "internal/source":         {"internal/sink", "internal/demo", "cmd/lakeweir"},
-	module + "internal/columnar":       {"writer", "internal/verify", "internal/demo"},
+	module + "internal/columnar":       {"writer", "internal/verify", "internal/demo", "internal/tabletest"},
 }
 
 // imports returns the imports of every package, tests aside, by its directory.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // ErrUnsafe is returned by Probe for a store in which two writers can both
@@ -38,7 +39,7 @@ const (
 
 // Probe tries on the real store whether conditional writes hold, one at a time
 // and in races, and whether reads and lists see completed writes. It sends
-// about 200 small requests, writes under .lakeweir-probe-<random>/ of s, which
+// about 200 small requests, more if some fail, writes under .lakeweir-probe-<random>/ of s, which
 // no table uses, and removes that at the end.
 //
 // It returns ErrUnsafe if the store ignored a condition or did not show a
@@ -46,7 +47,7 @@ const (
 // not be used at all. The report holds the checks that were made in any case.
 func Probe(ctx context.Context, s Store) (report Report, err error) {
 	prefix := ".lakeweir-probe-" + strings.ToLower(rand.Text()[:16]) + "/"
-	p := &probe{ctx: ctx, s: Sub(s, prefix)}
+	p := &probe{ctx: ctx, root: Sub(s, prefix)}
 	defer func() {
 		if errClean := p.clean(); errClean != nil {
 			// A sink needs no permission to delete, so this is a remark.
@@ -69,7 +70,7 @@ func Probe(ctx context.Context, s Store) (report Report, err error) {
 		{"a list sees every write, in order", p.list},
 		{"the store keeps a SHA-256", p.checksum},
 	} {
-		detail, err := c.run()
+		detail, err := p.persist(c.run)
 		report.Checks = append(report.Checks, ProbeCheck{Name: c.name, OK: err == nil, Detail: detailOf(detail, err)})
 		if err != nil && !errors.Is(err, ErrUnsafe) {
 			return report, fmt.Errorf("probe: %w", err)
@@ -77,6 +78,40 @@ func Probe(ctx context.Context, s Store) (report Report, err error) {
 	}
 	return report, report.Err()
 }
+
+// A store that fails one call in ten must not end a start, so a check whose
+// outcome is unknown is made again, under other names: what a lost write does
+// later spoils no other try.
+const (
+	probeTries = 10
+	probePause = 50 * time.Millisecond // doubles, up to probeMost
+	probeMost  = time.Second
+)
+
+// persist makes a check until its outcome is known. The verdict that a store is
+// unsafe is final, but for a refusal, which may be a conflict for nothing.
+func (p *probe) persist(check func() (string, error)) (detail string, err error) {
+	for try, pause := 1, probePause; ; try, pause = try+1, min(2*pause, probeMost) {
+		p.tries++
+		p.at = fmt.Sprintf("%d/", p.tries)
+		p.s = Sub(p.root, p.at)
+		detail, err = check()
+		if err == nil || errors.Is(err, ErrUnsafe) && err != errRefused {
+			return detail, err
+		}
+		if try == probeTries {
+			return detail, err
+		}
+		select {
+		case <-time.After(pause):
+		case <-p.ctx.Done():
+			return detail, err
+		}
+	}
+}
+
+// errRefused is the verdict on a store that lets nobody change an object.
+const errRefused = unsafeError("the store refused If-Match with the ETag that it had given")
 
 func detailOf(detail string, err error) string {
 	var u unsafeError
@@ -110,8 +145,11 @@ func (e unsafeError) Is(target error) bool { return target == ErrUnsafe }
 func unsafef(format string, args ...any) error { return unsafeError(fmt.Sprintf(format, args...)) }
 
 type probe struct {
-	ctx context.Context
-	s   Store
+	ctx   context.Context
+	root  Store
+	s     Store  // of one try of a check
+	at    string // its prefix in root
+	tries int    // of all checks
 
 	mu    sync.Mutex
 	wrote map[string]bool // keys that may be there
@@ -127,7 +165,7 @@ func (p *probe) put(key, body string, cond Cond) (Info, error) {
 	// After a first failure the store is taken for out of reach: no use in
 	// waiting for it again to remove what is not there.
 	if err == nil || isUnknown(err) && len(p.wrote) > 0 {
-		p.wrote[key] = true
+		p.wrote[p.at+key] = true
 	}
 	return i, err
 }
@@ -165,7 +203,7 @@ func (p *probe) changeRead() (string, error) {
 	}
 	if _, err := p.put("head", "2", IfMatch(stale.ETag)); err != nil {
 		if errors.Is(err, ErrConflict) {
-			return "", unsafef("the store refused If-Match with the ETag that it had given")
+			return "", errRefused
 		}
 		return "", err
 	}
@@ -333,7 +371,7 @@ func (p *probe) checksum() (string, error) {
 // does not ask a list, which is one of the things in doubt.
 func (p *probe) clean() error {
 	for _, key := range slices.Sorted(maps.Keys(p.wrote)) {
-		if err := p.s.Delete(context.WithoutCancel(p.ctx), key); err != nil {
+		if err := p.root.Delete(context.WithoutCancel(p.ctx), key); err != nil {
 			return err
 		}
 	}

@@ -3,52 +3,106 @@ package store_test
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/lakeweir/lakeweir/store"
 	"github.com/lakeweir/lakeweir/store/fault"
 	"github.com/lakeweir/lakeweir/store/memory"
 )
 
-// A call that fails, whichever it is, does not make a good store an unsafe one,
-// is told by its own error, and leaves nothing behind.
+// A call that fails, whichever it is, does not end the probe of a good store: a
+// check is made again. Nothing is left behind.
 func TestProbeFailures(t *testing.T) {
-	denied := errors.New("access is denied")
+	synctest.Test(t, func(t *testing.T) {
+		denied := errors.New("access is denied")
+		for n := range probeCalls(t) {
+			mem := &memory.Store{}
+			var at fault.Call
+			s := fault.Wrap(mem, func(_ context.Context, c fault.Call) fault.Action {
+				if c.N != n+1 {
+					return fault.Action{}
+				}
+				at = c
+				return fault.Fail(denied)
+			})
+			r, err := store.Probe(t.Context(), s)
+			if err != nil {
+				t.Errorf("%s %s fails: err %v", at.Op, at.Key, err)
+			}
+			remarked := strings.Contains(r.Checks[len(r.Checks)-1].Detail, "it could not")
+			if at.Op == fault.Delete != remarked {
+				t.Errorf("%s %s fails: last check %+v", at.Op, at.Key, r.Checks[len(r.Checks)-1])
+			}
+			if left := keys(t, mem, "", ""); at.Op != fault.Delete && len(left) > 0 {
+				t.Errorf("%s %s fails: the probe left %q", at.Op, at.Key, left)
+			}
+		}
+	})
+}
+
+// probeCalls returns how many calls a probe of a good store makes.
+func probeCalls(t *testing.T) int64 {
+	t.Helper()
 	whole := fault.Wrap(&memory.Store{}, nil)
 	if _, err := store.Probe(t.Context(), whole); err != nil {
 		t.Fatal(err)
 	}
-	var told int
-	for n := range whole.Calls() {
-		mem := &memory.Store{}
-		var at fault.Call
-		s := fault.Wrap(mem, func(_ context.Context, c fault.Call) fault.Action {
-			if c.N != n+1 {
-				return fault.Action{}
+	return whole.Calls()
+}
+
+// A store that fails for good, from whichever call on, is told by its own
+// error and is not called unsafe.
+func TestProbeOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		denied := errors.New("access is denied")
+		var told int
+		for n := range probeCalls(t) {
+			s := fault.Wrap(&memory.Store{}, func(_ context.Context, c fault.Call) fault.Action {
+				if c.N <= n {
+					return fault.Action{}
+				}
+				return fault.Fail(denied)
+			})
+			_, err := store.Probe(t.Context(), s)
+			if errors.Is(err, store.ErrUnsafe) || err != nil && !errors.Is(err, denied) {
+				t.Errorf("outage after %d calls: err %v", n, err)
 			}
-			at = c
-			return fault.Fail(denied)
-		})
-		r, err := store.Probe(t.Context(), s)
-		if errors.Is(err, store.ErrUnsafe) || err != nil && !errors.Is(err, denied) {
-			t.Errorf("%s %s fails: err %v", at.Op, at.Key, err)
+			if err != nil {
+				told++
+			}
 		}
-		if err != nil {
-			told++
+		if told == 0 {
+			t.Error("no failure was told")
 		}
-		remarked := strings.Contains(r.Checks[len(r.Checks)-1].Detail, "it could not")
-		if at.Op == fault.Delete != remarked {
-			t.Errorf("%s %s fails: last check %+v", at.Op, at.Key, r.Checks[len(r.Checks)-1])
+	})
+}
+
+// One write in ten fails, in one of three ways, at random: a good store passes,
+// and a conflict for nothing is no verdict. (The seed is printed by a failure.)
+func TestProbeOfAFailingStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for seed := range uint64(50) {
+			random := rand.New(rand.NewPCG(seed, 0))
+			var mu sync.Mutex
+			s := fault.Wrap(&memory.Store{}, func(_ context.Context, c fault.Call) fault.Action {
+				mu.Lock()
+				defer mu.Unlock()
+				if c.Op != fault.Put || random.IntN(10) > 0 {
+					return fault.Action{}
+				}
+				return []fault.Action{
+					fault.Fail(errors.New("slow down")), fault.Fail(store.ErrConflict), fault.Lost(),
+				}[random.IntN(3)]
+			})
+			if _, err := store.Probe(t.Context(), s); err != nil {
+				t.Errorf("seed %d: %v", seed, err)
+			}
 		}
-		if left := keys(t, mem, "", ""); at.Op != fault.Delete && len(left) > 0 {
-			t.Errorf("%s %s fails: the probe left %q", at.Op, at.Key, left)
-		}
-	}
-	if told == 0 {
-		t.Error("no failure was told")
-	}
+	})
 }
 
 // The probe writes into a folder of its own that is named at random, asks about

@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/lakeweir/lakeweir/store"
 	"github.com/lakeweir/lakeweir/store/fault"
@@ -203,29 +205,30 @@ func TestProbeRemarks(t *testing.T) {
 	}
 }
 
-// A store that cannot be used is no unsafe store, and it is not asked again.
+// A store that cannot be used is no unsafe store, and it is asked a few times only.
 func TestProbeUnusable(t *testing.T) {
-	denied := errors.New("access is denied")
-	s := fault.Wrap(&memory.Store{}, func(context.Context, fault.Call) fault.Action { return fault.Fail(denied) })
-	r, err := store.Probe(t.Context(), s)
-	if !errors.Is(err, denied) || errors.Is(err, store.ErrUnsafe) || strings.Contains(err.Error(), "\n") {
-		t.Errorf("err %v, want %v in one line", err, denied)
-	}
-	if len(r.Checks) != 1 || r.Checks[0].OK || s.Calls() != 1 {
-		t.Errorf("%d calls, report %v", s.Calls(), r)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		denied := errors.New("access is denied")
+		s := fault.Wrap(&memory.Store{}, func(context.Context, fault.Call) fault.Action { return fault.Fail(denied) })
+		begin := time.Now()
+		r, err := store.Probe(t.Context(), s)
+		if !errors.Is(err, denied) || errors.Is(err, store.ErrUnsafe) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("err %v, want %v in one line", err, denied)
+		}
+		if took := time.Since(begin); len(r.Checks) != 1 || r.Checks[0].OK || s.Calls() != 10 || took > 6*time.Second {
+			t.Errorf("%d calls in %v, report %v", s.Calls(), took, r)
+		}
+	})
 }
 
-// At every call one answer is lost: a good store is never called unsafe.
+// At every call one answer is lost: a good store passes.
 func TestProbeLostAnswers(t *testing.T) {
-	whole := fault.Wrap(&memory.Store{}, nil)
-	if _, err := store.Probe(t.Context(), whole); err != nil {
-		t.Fatal(err)
-	}
-	for n := range whole.Calls() {
-		s := fault.Wrap(&memory.Store{}, fault.AtCall(n+1, fault.Lost()))
-		if _, err := store.Probe(t.Context(), s); errors.Is(err, store.ErrUnsafe) {
-			t.Errorf("answer %d lost: %v", n+1, err)
+	synctest.Test(t, func(t *testing.T) {
+		for n := range probeCalls(t) {
+			s := fault.Wrap(&memory.Store{}, fault.AtCall(n+1, fault.Lost()))
+			if _, err := store.Probe(t.Context(), s); err != nil {
+				t.Errorf("answer %d lost: %v", n+1, err)
+			}
 		}
-	}
+	})
 }

@@ -163,5 +163,12 @@ func (l *tail) String() string {
 	return l.buf.String()
 }
 
+// last returns the last lines.
+func (l *tail) last() string {
+	const most = 4 << 10
+	text := l.String()
+	return text[max(0, len(text)-most):]
+}
+
 // has reports whether a text was written lately, and how often.
 func (l *tail) has(text string) int { return strings.Count(l.String(), text) }

@@ -138,16 +138,3 @@ func TestReadDeadErrors(t *testing.T) {
 	body := dead(t, 0, record.Record{Value: bytes.Repeat([]byte("x"), 1000)})
 	f(body[:len(body)-20])
 }
-
-// No bytes make it panic or go on for ever.
-func FuzzReadDead(f *testing.F) {
-	f.Add(dead(f, 0, record.Record{Value: []byte("x"), Headers: record.NewHeaders(record.Header{Key: []byte("h")})}))
-	f.Fuzz(func(t *testing.T, body []byte) {
-		got, err := readDead(t, body)
-		for _, l := range got {
-			if verr := l.Headers.Validate(); verr != nil {
-				t.Errorf("%v (read: %v)", verr, err)
-			}
-		}
-	})
-}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lakeweir/lakeweir/internal/columnar"
 	"github.com/lakeweir/lakeweir/manifest"
+	"github.com/lakeweir/lakeweir/record"
 )
 
 // allocated returns how many bytes do allocates.
@@ -56,6 +57,7 @@ func seedFiles(t testing.TB) [][]byte {
 		{Name: "l", Type: manifest.List, Element: &manifest.Column{Type: manifest.UUID}},
 		{Name: "n", Type: manifest.Int64, Encoding: manifest.Delta},
 	}}, jobOf(batchOf(t, 5, []byte(`{"value":"x","d":1.5,"l":["00000000-0000-0000-0000-000000000001"],"n":3}`), []byte(`{"value":"x"}`), []byte("bad")))))
+	all = append(all, dead(t, 0, record.Record{Value: []byte("x"), Headers: record.NewHeaders(record.Header{Key: []byte("h")})}))
 	body, err := mustEncoder(t, mustSchema(t, manifest.Declared{})).Vacant(jobOf(batchOf(t, 0, nil)), "data/00003-00000000000000000000-00000000000000000001.parquet")
 	if err != nil {
 		t.Fatal(err)
@@ -71,6 +73,7 @@ func FuzzOpen(f *testing.F) {
 		pages, footer := apart(body)
 		f.Add(pages, footer)
 	}
+	e := mustEncoder(f, mustSchema(f, manifest.Declared{}))
 	f.Fuzz(func(t *testing.T, pages, footer []byte) {
 		body := join(pages, footer)
 		var d manifest.Description
@@ -91,6 +94,9 @@ func FuzzOpen(f *testing.F) {
 		if err != nil && strings.Contains(err.Error(), "more rows") {
 			t.Error(err)
 		}
+		if n := allocated(func() { err = readLetters(t, e, body) }); n > 16<<20+400000*uint64(len(body)) {
+			t.Errorf("%d bytes allocated for the dead letters of a file of %d: %v", n, len(body), err)
+		}
 	})
 }
 
@@ -109,6 +115,24 @@ func readRows(body []byte) error {
 			return errors.New("more rows than the file says")
 		}
 		if count == 1<<14 { // one bit can stand for a million rows
+			break
+		}
+	}
+	return nil
+}
+
+// readLetters reads a file as one of dead letters, up to some.
+func readLetters(t *testing.T, e *columnar.Encoder, body []byte) error {
+	t.Helper()
+	count := 0
+	for l, err := range e.ReadDead(body) {
+		if err != nil {
+			return err
+		}
+		if err := l.Headers.Validate(); err != nil {
+			t.Errorf("headers %x: %v", []byte(l.Headers), err)
+		}
+		if count++; count == 1<<10 {
 			break
 		}
 	}

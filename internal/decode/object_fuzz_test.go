@@ -61,28 +61,35 @@ func FuzzDecode(f *testing.F) {
 		case rej != nil:
 			t.Fatalf("%q is an object: %v", text, rej)
 		}
-		for _, field := range append(fields, fields[4].Fields[0]) {
-			path := field.Column.Path
-			if field.Column.Name == "f" {
-				path = []string{"s", "f"}
-			}
-			if got, want := parse(t, o.Token(field).Text), at(members, path); !reflect.DeepEqual(got, want) {
-				t.Fatalf("%q: %v is %v, want %v", text, path, got, want)
-			}
-		}
-		var a Arena
-		rest, reason := o.AppendRest(&a)
-		if reason != "" {
-			t.Fatalf("%q: %s", text, reason)
-		}
-		got, _ := parse(t, rest).(map[string]any)
-		if want := left(members, "a", "p.b", "p.c.d", "whole", "s.f"); len(got)+len(want) > 0 && !reflect.DeepEqual(got, want) {
-			t.Fatalf("%q leaves %v, want %v", text, got, want)
-		}
-		if len(got) == 0 && rest != nil {
-			t.Fatalf("%q leaves %q instead of nothing", text, rest)
-		}
+		checkMembers(t, o, fields, text, members)
 	})
+}
+
+// checkMembers compares the columns and what is left over with the members that
+// encoding/json has.
+func checkMembers(t *testing.T, o *Object, fields []*Field, text []byte, members map[string]any) {
+	t.Helper()
+	for _, field := range append(fields, fields[4].Fields[0]) {
+		path := field.Column.Path
+		if field.Column.Name == "f" {
+			path = []string{"s", "f"}
+		}
+		if got, want := parse(t, o.Token(field).Text), at(members, path); !reflect.DeepEqual(got, want) {
+			t.Fatalf("%q: %v is %v, want %v", text, path, got, want)
+		}
+	}
+	var a Arena
+	rest, reason := o.AppendRest(&a)
+	if reason != "" {
+		t.Fatalf("%q: %s", text, reason)
+	}
+	got, _ := parse(t, rest).(map[string]any)
+	if want := left(members, "a", "p.b", "p.c.d", "whole", "s.f"); len(got)+len(want) > 0 && !reflect.DeepEqual(got, want) {
+		t.Fatalf("%q leaves %v, want %v", text, got, want)
+	}
+	if len(got) == 0 && rest != nil {
+		t.Fatalf("%q leaves %q instead of nothing", text, rest)
+	}
 }
 
 // parse reads a text with encoding/json; none gives nil, as null does.

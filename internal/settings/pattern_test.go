@@ -136,28 +136,3 @@ func TestPatternListing(t *testing.T) {
 		t.Errorf("%+v, %v", again, err)
 	}
 }
-
-// No text makes the parsers panic, and what they take is anchored.
-func FuzzTopics(f *testing.F) {
-	for _, text := range []string{"a,b", `/evt\..*/,x`, "/x{1,2}/", "//", "/", ",", "/(?i)a/ , b", "/a)|(b/"} {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		items, err := splitTopics(text)
-		if err != nil {
-			return
-		}
-		for _, item := range items {
-			topic, err := ParseTopic(item)
-			if err != nil {
-				continue
-			}
-			if topic.Name != item || strings.HasPrefix(item, "/") != topic.IsPattern() {
-				t.Errorf("%q became %+v", item, topic)
-			}
-			if again, err := splitTopics(item); err != nil || len(again) != 1 || again[0] != item {
-				t.Errorf("%q is split into %q, %v", item, again, err)
-			}
-		}
-	})
-}

@@ -19,7 +19,8 @@ func FuzzValue(f *testing.F) {
 		{"memory", "128MiB"}, {"memory", "9223372036854775807"}, {"partitions", "quakes=0,1; orders=2"}, {"topics", `a,/b.{1,2}-\d/,c`},
 		{"start", "2026-01-31T01:00:00.5+01:00"}, {"start", "2026-01-31"}, {"start", "42"}, {"brokers", "a:1, b:2"},
 		{"dead_letter.max_ratio", "1e-3"}, {"batch.max_age", "1h0m0s"}, {"store", "minios://h:9000/lake/a/b/"}, {"store", "s3://lake/raw"},
-		{"store", "dir:./lake one"}, {"s3.path_style", "auto"}, {"client_id", `a\.b.c\\`},
+		{"store", "dir:./lake one"}, {"s3.path_style", "auto"}, {"topics", "/a)|(b/"}, {"topics", "/(?i)a/ , b"}, {"topics", "//"},
+		{"client_id", `a\.b.c\\`},
 	} {
 		f.Add(index(v.name), v.text)
 	}
@@ -33,6 +34,7 @@ func FuzzValue(f *testing.F) {
 				t.Errorf("%s: %q is written %q, then %q: %v", st.Name, text, written, again.find(st.Name).value.get(), err)
 			}
 		}
+		checkTopics(t, text)
 		if path, err := ParsePath(text); err == nil {
 			if again, err := ParsePath(formatPath(path)); err != nil || !slices.Equal(again, path) {
 				t.Errorf("%q is the path %q, written %q, read back %q, %v", text, path, formatPath(path), again, err)
@@ -44,6 +46,27 @@ func FuzzValue(f *testing.F) {
 			}
 		}
 	})
+}
+
+// checkTopics fails unless each item of a list of topics stands for itself.
+func checkTopics(t *testing.T, text string) {
+	t.Helper()
+	items, err := splitTopics(text)
+	if err != nil {
+		return
+	}
+	for _, item := range items {
+		topic, err := ParseTopic(item)
+		if err != nil {
+			continue
+		}
+		if topic.Name != item || strings.HasPrefix(item, "/") != topic.IsPattern() {
+			t.Errorf("%q became %+v", item, topic)
+		}
+		if again, err := splitTopics(item); err != nil || len(again) != 1 || again[0] != item {
+			t.Errorf("%q is split into %q, %v", item, again, err)
+		}
+	}
 }
 
 // index is the place of a setting among all.

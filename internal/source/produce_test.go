@@ -295,19 +295,3 @@ func TestPublishStops(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
-
-// No answer makes the parser panic or believe in success.
-func FuzzProduced(f *testing.F) {
-	good := appendInt32(nil, 1)
-	good = appendString(good, "t", false)
-	good = appendInt32(appendInt32(good, 1), 0)
-	good = appendInt64(appendInt64(appendInt16(good, 0), 5), -1)
-	good = appendInt32(good, 0)
-	f.Add(good)
-	f.Fuzz(func(t *testing.T, b []byte) {
-		d := &decoder{r: bytes.NewReader(b), left: len(b)}
-		if code := decodeProduced(d); code == 0 && d.err == nil && len(b) < len(good)-1 {
-			t.Errorf("%x is a success", b)
-		}
-	})
-}

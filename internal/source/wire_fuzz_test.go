@@ -17,6 +17,7 @@ const (
 	kindEpochEnd
 	kindListed
 	kindMember
+	kindProduced
 	kinds
 )
 
@@ -35,8 +36,9 @@ func FuzzMessage(f *testing.F) {
 	f.Add(byte(kindListed), int16(listVersion), listResponse())
 	f.Add(byte(kindMember), int16(0), encodeMember("name", claims{7, []key{{"t", 1}, {"u", 2}}}))
 	f.Add(byte(kindMember), int16(0), []byte{0, 1, 'x', 0, 0, 0, 1, 0x7f, 0xff, 0xff, 0xff})
+	f.Add(byte(kindProduced), int16(produceVersion), produceResponse())
 	f.Fuzz(func(t *testing.T, kind byte, v int16, data []byte) {
-		read := []func(*testing.T, []byte, int16) func(){fuzzFetch, fuzzMetadata, fuzzEpochEnd, fuzzListed, fuzzMember}[kind%kinds]
+		read := []func(*testing.T, []byte, int16) func(){fuzzFetch, fuzzMetadata, fuzzEpochEnd, fuzzListed, fuzzMember, fuzzProduced}[kind%kinds]
 		var compare func()
 		if n := allocated(func() { compare = read(t, data, v) }); n > 1<<20+200*uint64(len(data)) {
 			t.Errorf("%d bytes allocated for a message of %d", n, len(data))
@@ -54,6 +56,19 @@ func listResponse() []byte {
 	rt := kmsg.NewListOffsetsResponseTopic()
 	rt.Topic = "t"
 	rt.Partitions = append(rt.Partitions, kmsg.NewListOffsetsResponseTopicPartition())
+	res.Topics = append(res.Topics, rt)
+	return res.AppendTo(nil)
+}
+
+// produceResponse is an answer of another implementation.
+func produceResponse() []byte {
+	res := kmsg.NewPtrProduceResponse()
+	res.SetVersion(produceVersion)
+	rt := kmsg.NewProduceResponseTopic()
+	rt.Topic = "t"
+	rp := kmsg.NewProduceResponseTopicPartition()
+	rp.ErrorCode, rp.BaseOffset = 7, 5
+	rt.Partitions = append(rt.Partitions, rp)
 	res.Topics = append(res.Topics, rt)
 	return res.AppendTo(nil)
 }
@@ -171,6 +186,27 @@ func fuzzListed(t *testing.T, data []byte, _ int16) func() {
 		}
 		if l != want {
 			t.Errorf("%+v, kmsg has %+v", l, want)
+		}
+	}
+}
+
+func fuzzProduced(t *testing.T, data []byte, _ int16) func() {
+	d := over(data)
+	code := decodeProduced(d)
+	return func() {
+		res := kmsg.NewPtrProduceResponse()
+		res.SetVersion(produceVersion)
+		if d.err != nil || res.ReadFrom(data) != nil {
+			return
+		}
+		want := codeUnknownServer
+		for _, topic := range res.Topics {
+			for _, p := range topic.Partitions {
+				want = p.ErrorCode
+			}
+		}
+		if code != want {
+			t.Errorf("code %d, kmsg has %d", code, want)
 		}
 	}
 }

@@ -3,7 +3,9 @@ package network
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -21,6 +23,7 @@ const (
 	each       = 600             // records to a partition, in every phase
 	lasts      = 8 * time.Second // how long a network is bad
 	recovers   = 30 * time.Second
+	hangs      = time.Minute // until a call that hangs counts as trouble, at the most
 )
 
 // stream is a topic that is written all the time, and the command that reads it.
@@ -30,7 +33,31 @@ type stream struct {
 	options []kgo.Opt // of the producer
 	sink    *lakeweirtest.Sink
 	process *lakeweirtest.Process
-	sent    int // to each partition
+	address string // of its pages
+	sent    int    // to each partition
+}
+
+// ready returns whether the command says that it is ready, and what it says.
+func (s *stream) ready(t *testing.T) (bool, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.address+"/readyz", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return false, err.Error()
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	return err == nil && resp.StatusCode == http.StatusOK, string(body)
+}
+
+// open writes the configuration of the command.
+func (s *stream) open(t *testing.T, broker string, at lakeweirtest.Place) {
+	t.Helper()
+	s.address = freeAddr(t)
+	s.sink = lakeweirtest.New(t, broker, at, s.topic, "group: "+s.topic, "http: "+s.address, "batch: {max_rows: 200, max_age: 1s}")
 }
 
 // send produces each records to every partition.
@@ -81,6 +108,7 @@ func (s *stream) through(t *testing.T, l *link, during func(b badness, epochs [p
 		s.published(t, time.Minute, "published before the network is "+b.name)
 		_, epochs := s.heads(t)
 		mend := b.apply(l)
+		begun := time.Now()
 		s.send(t)
 		if b.stops {
 			time.Sleep(lasts) // the bad time itself; what comes of it is awaited
@@ -88,10 +116,13 @@ func (s *stream) through(t *testing.T, l *link, during func(b badness, epochs [p
 			s.published(t, time.Minute, "published while the network is "+b.name)
 		}
 		during(b, epochs)
+		t.Logf("%s for %v", b.name, time.Since(begun).Round(time.Millisecond))
 		mend()
 		begin := time.Now()
 		s.published(t, recovers, "published after the network was "+b.name)
-		t.Logf("%s: all is published %v after its end", b.name, time.Since(begin).Round(time.Millisecond))
+		took := time.Since(begin)
+		lakeweirtest.Await(t, recovers, "ready after the network was "+b.name, func() bool { ok, _ := s.ready(t); return ok })
+		t.Logf("%s: all is published %v after its end, ready after %v", b.name, took.Round(time.Millisecond), time.Since(begin).Round(time.Millisecond))
 	}
 	if r := s.process.Stop(); r.Code != 0 {
 		t.Errorf("exit %d", r.Code)
@@ -131,9 +162,19 @@ func TestStoreBehindBadNetwork(t *testing.T) {
 				place.Settings = fmt.Sprintf("store: minio://%s/%s\ns3: {region: us-east-1}", l.proxy.Listen, bucket)
 			}
 			s := &stream{broker: broker, topic: topic}
-			s.sink = lakeweirtest.New(t, broker.Addr(), place, topic, "group: "+topic, "batch: {max_rows: 200, max_age: 1s}")
+			s.open(t, broker.Addr(), place)
 			var before int64
 			s.through(t, l, func(b badness, epochs [partitions]int64) {
+				why := ""
+				if b.stops { // what fails is told at once, what hangs after 30 s
+					lakeweirtest.Await(t, hangs, "not ready while the network is "+b.name, func() (ready bool) {
+						ready, why = s.ready(t)
+						return !ready
+					})
+					if !strings.Contains(why, topic) {
+						t.Errorf("%s: not ready because %q", b.name, why)
+					}
+				}
 				if _, now := s.heads(t); now != epochs {
 					t.Errorf("%s: claimed anew: epochs %v, were %v", b.name, now, epochs)
 				}
@@ -141,7 +182,7 @@ func TestStoreBehindBadNetwork(t *testing.T) {
 				if n := now - before; b.stops && n > 300 {
 					t.Errorf("%s: %d requests", b.name, n)
 				}
-				t.Logf("%s: %d requests since the last one ended", b.name, now-before)
+				t.Logf("%s: %d requests since the last one ended; not ready because %q", b.name, now-before, why)
 				before = now
 			})
 		})
@@ -160,7 +201,7 @@ func TestKafkaBehindBadNetwork(t *testing.T) {
 	})
 	s := &stream{broker: broker, topic: "kafka-behind", options: []kgo.Opt{direct}}
 	broker.CreateTopic(t, s.topic, partitions, nil)
-	s.sink = lakeweirtest.New(t, listen, lakeweirtest.Dir(t), s.topic, "group: "+s.topic, "batch: {max_rows: 200, max_age: 1s}")
+	s.open(t, listen, lakeweirtest.Dir(t))
 	s.through(t, l, func(b badness, _ [partitions]int64) {
 		next, _ := s.heads(t)
 		if b.stops && next == [partitions]int64{int64(s.sent), int64(s.sent), int64(s.sent)} {

@@ -62,7 +62,8 @@ func values(n int) []string {
 	return out
 }
 
-// room is a Room that counts, and has a limit when limit > 0.
+// room is a Room that counts, and has a limit when limit > 0, which one alone
+// may exceed.
 type room struct {
 	limit int64
 
@@ -75,7 +76,7 @@ type room struct {
 func (r *room) Acquire(ctx context.Context, n int64) error {
 	for {
 		r.mu.Lock()
-		if r.limit == 0 || r.used+n <= r.limit {
+		if r.limit == 0 || r.used == 0 || r.used+n <= r.limit {
 			r.add(n)
 			r.mu.Unlock()
 			return nil

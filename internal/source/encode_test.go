@@ -27,6 +27,7 @@ type testBatch struct {
 	body       []byte // instead of the records, if not nil
 	count      int32  // instead of the number of records, if not 0
 	damage     bool   // flips a bit after the checksum was made
+	raw        []byte // instead of all of it, if not nil
 }
 
 // plainBatch is a batch of n records from base on, with the values name and
@@ -81,6 +82,9 @@ func encodeRecords(rs []testRecord) []byte {
 }
 
 func (b testBatch) encode() []byte {
+	if b.raw != nil {
+		return b.raw
+	}
 	body, count := b.body, int32(len(b.records))
 	if body == nil {
 		body = encodeRecords(b.records)

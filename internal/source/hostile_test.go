@@ -24,6 +24,7 @@ type hostileLog struct {
 	code    int16  // instead of records
 	codes   int    // how often; below 0 is for ever
 	fetches int
+	below   int // fetches of what is below the end
 	heal    int // damaged batches are whole from this fetch on
 }
 
@@ -49,6 +50,9 @@ func (l *hostileLog) answer(p kmsg.FetchRequestTopicPartition) kmsg.FetchRespons
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.fetches++
+	if p.FetchOffset < l.end {
+		l.below++
+	}
 	rp := kmsg.NewFetchResponseTopicPartition()
 	rp.Partition = p.Partition
 	rp.HighWatermark, rp.LastStableOffset, rp.LogStartOffset = l.end, l.end, -1
@@ -128,6 +132,8 @@ func TestOddLogs(t *testing.T) {
 	f(&hostileLog{batches: []testBatch{plainBatch(0, 3, "v")}, end: 3, tail: plainBatch(3, 3, "x").encode()[:9]}, v...)
 }
 
+// Times of the broker are those of all records of a batch; no time, the first
+// of 1970 and one before it stay what they are (B31).
 func TestTimestamps(t *testing.T) {
 	appended := testBatch{
 		base: 0, last: 1, attributes: attrLogAppendTime, first: 1000, max: 1700000009999, producer: -1, epoch: 7,

@@ -51,6 +51,19 @@ func (p *pipes) setPassword(t *testing.T, user, was, is string) {
 	}
 }
 
+// write logs in as u and sends a record to the partitions 0 and 1.
+func (p *pipes) write(t *testing.T, password string) {
+	t.Helper()
+	auth := kgo.SASL(scram.Auth{User: "u", Pass: password}.AsSha256Mechanism())
+	cl, err := kgo.NewClient(auth, kgo.SeedBrokers(p.ListenAddrs()...), kgo.Dialer(p.network.DialContext), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cl.Close()
+	produce(t, cl, "t", 0, "x")
+	produce(t, cl, "t", 1, "x")
+}
+
 // A password that changes at the brokers before it does in our file: logins are
 // refused, which is told and tried again but not often, and once the file has
 // the new one reading goes on. Nothing is lost or read twice (B58).
@@ -71,23 +84,12 @@ func TestPasswordRotates(t *testing.T) {
 			})
 			h := newHistory()
 			leave := start(t, cfg, h.follow)
-			write := func(user, password string) {
-				t.Helper()
-				auth := kgo.SASL(scram.Auth{User: user, Pass: password}.AsSha256Mechanism())
-				cl, err := kgo.NewClient(auth, kgo.SeedBrokers(p.ListenAddrs()...), kgo.Dialer(p.network.DialContext), kgo.RecordPartitioner(kgo.ManualPartitioner()))
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer cl.Close()
-				produce(t, cl, "t", 0, "x")
-				produce(t, cl, "t", 1, "x")
-			}
-			write("u", "first")
+			p.write(t, "first")
 			time.Sleep(10 * time.Second)
 			h.check(t, 2, 1)
 			p.setPassword(t, "u", "first", "second")
 			p.breaks(nil) // as brokers do when a login is too old
-			write("u", "second")
+			p.write(t, "second")
 			time.Sleep(30 * time.Second)
 			logins.Store(0)
 			time.Sleep(10 * time.Minute)
@@ -106,7 +108,7 @@ func TestPasswordRotates(t *testing.T) {
 			rewrite(t, file, "third")
 			p.setPassword(t, "u", "second", "third")
 			p.breaks(nil)
-			write("u", "third")
+			p.write(t, "third")
 			time.Sleep(10 * time.Second)
 			h.check(t, 2, 3)
 			leave()

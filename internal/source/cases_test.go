@@ -249,11 +249,10 @@ func serveSized(c *kfake.Cluster, batches [][]byte, cuts bool) {
 // of one batch or of all, an aborted transaction cut in its middle included,
 // gives what is left of them, and stops at the open one (B03).
 func TestSeventeenRows(t *testing.T) {
+	var want, all []got
 	c := cluster(t, kfake.SeedTopics(1, "t"))
 	a, beginA, endA := transactional(t, c, "a")
 	b, beginB, endB := transactional(t, c, "b")
-	plain := producer(t, c)
-	var want, all []got
 	at := int64(0)
 	send := func(cl *kgo.Client, n int, kept bool, name string) {
 		for range n {
@@ -268,7 +267,7 @@ func TestSeventeenRows(t *testing.T) {
 	beginA()
 	send(a, 10, true, "tx1")
 	over(endA, kgo.TryCommit)
-	send(plain, 3, true, "plain")
+	send(producer(t, c), 3, true, "plain")
 	beginA()
 	send(a, 5, false, "tx2")
 	over(endA, kgo.TryAbort)
@@ -283,25 +282,21 @@ func TestSeventeenRows(t *testing.T) {
 	stable := at
 	beginA()
 	send(a, 3, false, "open")
-	if len(want) != 17 {
-		t.Fatalf("%d rows", len(want))
-	}
 	f := func(start int64, uncommitted bool, bytes int32, end int64, want []got) {
 		t.Helper()
 		cfg := config(c, "t")
 		cfg.ReadUncommitted, cfg.PartitionBytes = uncommitted, bytes
-		var have []got
-		err := run(t, cfg, func(ctx context.Context, p *Partition) (err error) {
+		err := run(t, cfg, func(ctx context.Context, p *Partition) error {
 			if _, last, err := p.Bounds(ctx); last != end || err != nil {
 				t.Errorf("end %d, %v, want %d", last, err, end)
 			}
-			have, err = read(ctx, p, start, end)
+			have, err := read(ctx, p, start, end)
+			equal(t, have, from(want, start))
 			return err
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		equal(t, have, from(want, start))
 	}
 	for start := range stable {
 		f(start, false, 1, stable, want)
@@ -309,4 +304,7 @@ func TestSeventeenRows(t *testing.T) {
 	}
 	f(0, true, 1, at, all)
 	f(14, true, 1<<20, at, all)
+	if len(want) != 17 {
+		t.Errorf("%d rows", len(want))
+	}
 }

@@ -82,10 +82,16 @@ func client(c source.Config) (*kgo.Client, error) {
 
 // login returns the mechanism of a login.
 func login(s source.SASL) (sasl.Mechanism, error) {
-	auth := func(context.Context) (scram.Auth, error) { return scram.Auth{User: s.User, Pass: s.Password}, nil }
+	auth := func(context.Context) (scram.Auth, error) {
+		password, err := s.Secret()
+		return scram.Auth{User: s.User, Pass: password}, err
+	}
 	switch s.Mechanism {
 	case "plain":
-		return plain.Auth{User: s.User, Pass: s.Password}.AsMechanism(), nil
+		return plain.Plain(func(context.Context) (plain.Auth, error) {
+			password, err := s.Secret()
+			return plain.Auth{User: s.User, Pass: password}, err
+		}), nil
 	case "scram-sha-256":
 		return scram.Sha256(auth), nil
 	case "scram-sha-512":

@@ -80,10 +80,7 @@ func (s SASL) mechanism() (sasl.Mechanism, error) {
 
 // fresh returns the login with the secret that holds now.
 func (s SASL) fresh() (sasl.Mechanism, error) {
-	password, err := s.Password, error(nil)
-	if s.PasswordFile != "" {
-		password, err = readSecret("password", s.PasswordFile)
-	}
+	password, err := s.Secret()
 	var m sasl.Mechanism
 	switch {
 	case err != nil:
@@ -102,6 +99,14 @@ func (s SASL) fresh() (sasl.Mechanism, error) {
 		return nil, fmt.Errorf("log in as %s: %w", s.who(), err)
 	}
 	return m, nil
+}
+
+// Secret returns the password that holds now.
+func (s SASL) Secret() (string, error) {
+	if s.PasswordFile == "" {
+		return s.Password, nil
+	}
+	return readSecret("password", s.PasswordFile)
 }
 
 // readSecret reads a file that holds one secret.

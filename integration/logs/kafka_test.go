@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/lakeweir/lakeweir/integration/lakeweirtest"
@@ -105,17 +106,28 @@ func cutBefore(t testing.TB, b *realkafka.Broker, topic string, offset int64) {
 	}
 }
 
-// told returns the offset of partition 0 that a group shows, -1 if none.
+// told returns the offset of partition 0 that a group shows, -1 if none. A
+// coordinator that just comes up is asked again.
 func told(t testing.TB, admin *kadm.Client, group, topic string) int64 {
 	t.Helper()
-	offsets, err := admin.FetchOffsets(within(t), group)
-	if err != nil {
-		t.Fatalf("offsets of group %s: %v", group, err)
-	}
-	if o, ok := offsets.Lookup(topic, 0); ok && o.Err == nil {
-		return o.At
-	}
-	return -1
+	at := int64(-1)
+	lakeweirtest.Await(t, limit, "the coordinator of group "+group+" answers", func() bool {
+		offsets, err := admin.FetchOffsets(within(t), group)
+		if kerr.IsRetriable(err) {
+			return false
+		}
+		if err != nil {
+			t.Fatalf("offsets of group %s: %v", group, err)
+		}
+		if o, ok := offsets.Lookup(topic, 0); ok {
+			if o.Err != nil {
+				return false
+			}
+			at = o.At
+		}
+		return true
+	})
+	return at
 }
 
 // same fails the test unless the rows are those that are wanted.

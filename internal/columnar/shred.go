@@ -21,20 +21,22 @@ type row struct {
 // leaf holds the values of one leaf column since the last step.
 type leaf struct {
 	values []parquet.Value
-	mark   int // how many there were before the row
-	index  int
+	mark   int  // how many there were before the row
+	flat   bool // one value is one row
 }
 
 // column is a column, or a part of one, with its levels in the file.
 type column struct {
+	op       op
+	absent   uint8 // definition level of null
+	present  uint8 // and of a value
+	repeat   uint8 // repetition level of the elements of a list, behind the first
+	from, to int   // its leaves
 	field    *decode.Field
-	name     string // dotted, for people
-	absent   int    // definition level of null
-	present  int    // and of a value
-	repeat   int    // repetition level of the elements of a list, behind the first
-	from, to int    // its leaves
 	kids     []*column
 	element  *column
+	token    decode.Token // of an element: its value now
+	name     string       // dotted, for people
 }
 
 // shredder lays out rows as values of leaf columns. It is used by one goroutine.
@@ -64,9 +66,9 @@ func newShredder(s manifest.Schema) *shredder {
 }
 
 // compile adds a column below definition level def and repetition level rep.
-func (sh *shredder) compile(f *decode.Field, name string, def, rep int, exact bool) *column {
+func (sh *shredder) compile(f *decode.Field, name string, def, rep uint8, exact bool) *column {
 	exact = exact || f.Column.Source != ""
-	c := &column{field: f, name: name, absent: def, present: def, from: len(sh.leaves)}
+	c := &column{op: opOf(&f.Column), field: f, name: name, absent: def, present: def, from: len(sh.leaves)}
 	if optional(f.Column, exact) {
 		c.present++
 	}
@@ -79,7 +81,7 @@ func (sh *shredder) compile(f *decode.Field, name string, def, rep int, exact bo
 		c.repeat = rep + 1
 		c.element = sh.compile(f.Element, name+"[]", c.present+1, c.repeat, exact)
 	default:
-		sh.leaves = append(sh.leaves, leaf{index: len(sh.leaves)})
+		sh.leaves = append(sh.leaves, leaf{flat: rep == 0})
 	}
 	c.to = len(sh.leaves)
 	return c
@@ -88,7 +90,6 @@ func (sh *shredder) compile(f *decode.Field, name string, def, rep int, exact bo
 // reset forgets the values, after they were written.
 func (sh *shredder) reset() {
 	for i := range sh.leaves {
-		clear(sh.leaves[i].values) // they hold on to the records
 		sh.leaves[i].values = sh.leaves[i].values[:0]
 	}
 	sh.arena.Reset()
@@ -99,17 +100,25 @@ func (sh *shredder) reset() {
 // The library takes the count of the first and would not notice.
 func (sh *shredder) aligned() error {
 	for i := range sh.leaves {
-		rows := 0
-		for _, v := range sh.leaves[i].values {
-			if v.RepetitionLevel() == 0 {
-				rows++
-			}
+		rows := len(sh.leaves[i].values)
+		if !sh.leaves[i].flat {
+			rows = starts(sh.leaves[i].values)
 		}
 		if rows != sh.rows {
 			return fmt.Errorf("leaf column %d has %d rows of %d: a defect of this program", i, rows, sh.rows)
 		}
 	}
 	return nil
+}
+
+// starts returns how many of the values of a leaf begin a row.
+func starts(values []parquet.Value) (rows int) {
+	for i := range values {
+		if values[i].RepetitionLevel() == 0 {
+			rows++
+		}
+	}
+	return rows
 }
 
 // push adds a row. When it returns a reject the columns are as they were.
@@ -120,7 +129,6 @@ func (sh *shredder) push(r *row) *decode.Reject {
 	if rej := sh.fill(r); rej != nil {
 		for i := range sh.leaves {
 			l := &sh.leaves[i]
-			clear(l.values[l.mark:])
 			l.values = l.values[:l.mark]
 		}
 		return rej
@@ -128,6 +136,9 @@ func (sh *shredder) push(r *row) *decode.Reject {
 	sh.rows++
 	return nil
 }
+
+// absent is the value of a member that is not there.
+var absent decode.Token
 
 func (sh *shredder) fill(r *row) *decode.Reject {
 	kind := decode.None // of a tombstone
@@ -139,16 +150,16 @@ func (sh *shredder) fill(r *row) *decode.Reject {
 	}
 	for _, c := range sh.columns {
 		switch {
-		case c.field.Column.Source == manifest.FromExtra:
+		case c.op > opExtra:
+			sh.meta(c, r)
+		case c.op == opExtra:
 			if rej := sh.rest(c, kind); rej != nil {
 				return rej
 			}
-		case c.field.Column.Source != "":
-			sh.meta(c, r)
 		case kind == decode.None:
 			sh.null(c, 0)
 		case kind == decode.Null:
-			if rej := sh.value(c, decode.Token{}, nil, 0); rej != nil {
+			if rej := sh.value(c, &absent, nil, 0); rej != nil {
 				return rej
 			}
 		default:
@@ -161,22 +172,28 @@ func (sh *shredder) fill(r *row) *decode.Reject {
 }
 
 // put adds a value to a column that is a leaf.
-func (sh *shredder) put(c *column, v parquet.Value, rep int) {
-	l := &sh.leaves[c.from]
-	l.values = append(l.values, v.Level(rep, c.present, l.index))
+func (sh *shredder) put(c *column, v parquet.Value, rep uint8) {
+	sh.leaves[c.from].add(v, rep, c.present)
+}
+
+// add adds a value with its levels.
+func (l *leaf) add(v parquet.Value, rep, def uint8) {
+	l.values = append(l.values, v)
+	last := &l.values[len(l.values)-1] // in place: a copy of the value with each level costs as much as the rest
+	last.SetRepetitionLevel(int(rep))
+	last.SetDefinitionLevel(int(def))
 }
 
 // null adds a null to every leaf of a column.
-func (sh *shredder) null(c *column, rep int) {
+func (sh *shredder) null(c *column, rep uint8) {
 	sh.hollow(c, rep, c.absent)
 }
 
 // hollow adds to every leaf of a column that nothing is there from a
 // definition level on.
-func (sh *shredder) hollow(c *column, rep, def int) {
+func (sh *shredder) hollow(c *column, rep, def uint8) {
 	for i := c.from; i < c.to; i++ {
-		l := &sh.leaves[i]
-		l.values = append(l.values, parquet.Value{}.Level(rep, def, l.index))
+		sh.leaves[i].add(parquet.Value{}, rep, def)
 	}
 }
 
@@ -200,7 +217,7 @@ func (sh *shredder) rest(c *column, kind decode.Kind) *decode.Reject {
 
 // value adds a JSON value of any type. Tokens of a struct's fields are those
 // of object.
-func (sh *shredder) value(c *column, t decode.Token, object *decode.Object, rep int) *decode.Reject {
+func (sh *shredder) value(c *column, t *decode.Token, object *decode.Object, rep uint8) *decode.Reject {
 	if t.Absent() {
 		if c.field.Column.Required {
 			return &decode.Reject{Reason: decode.Missing, Detail: fmt.Sprintf("column %q has no value", c.name)}
@@ -208,13 +225,13 @@ func (sh *shredder) value(c *column, t decode.Token, object *decode.Object, rep 
 		sh.null(c, rep)
 		return nil
 	}
-	switch c.field.Column.Type {
-	case manifest.Struct:
+	switch c.op {
+	case opStruct:
 		return sh.fields(c, t, object, rep)
-	case manifest.List:
+	case opList:
 		return sh.elements(c, t, rep)
 	}
-	v, reason := sh.scalar(&c.field.Column, t)
+	v, reason := sh.scalar(c, t)
 	if reason != "" {
 		return unfit(c, reason, t)
 	}
@@ -223,7 +240,7 @@ func (sh *shredder) value(c *column, t decode.Token, object *decode.Object, rep 
 }
 
 // unfit returns the reject of a value.
-func unfit(c *column, reason decode.Reason, t decode.Token) *decode.Reject {
+func unfit(c *column, reason decode.Reason, t *decode.Token) *decode.Reject {
 	what := string(c.field.Column.Type)
 	if reason == decode.BadText {
 		what += " as UTF-8"
@@ -231,7 +248,7 @@ func unfit(c *column, reason decode.Reason, t decode.Token) *decode.Reject {
 	return &decode.Reject{Reason: reason, Detail: fmt.Sprintf("column %q: %s does not fit %s", c.name, decode.Quote(t.Text), what)}
 }
 
-func (sh *shredder) fields(c *column, t decode.Token, object *decode.Object, rep int) *decode.Reject {
+func (sh *shredder) fields(c *column, t *decode.Token, object *decode.Object, rep uint8) *decode.Reject {
 	if t.Kind != decode.Map {
 		return unfit(c, decode.NoFit, t)
 	}
@@ -249,14 +266,15 @@ func (sh *shredder) fields(c *column, t decode.Token, object *decode.Object, rep
 	return nil
 }
 
-func (sh *shredder) elements(c *column, t decode.Token, rep int) *decode.Reject {
+func (sh *shredder) elements(c *column, t *decode.Token, rep uint8) *decode.Reject {
 	if t.Kind != decode.Array {
 		return unfit(c, decode.NoFit, t)
 	}
 	all := t.Elements()
 	some := false
 	for e, ok := all.Next(); ok; e, ok = all.Next() {
-		if rej := sh.value(c.element, e, nil, rep); rej != nil {
+		c.element.token = e
+		if rej := sh.value(c.element, &c.element.token, nil, rep); rej != nil {
 			return rej
 		}
 		some, rep = true, c.repeat
@@ -269,38 +287,38 @@ func (sh *shredder) elements(c *column, t decode.Token, rep int) *decode.Reject 
 
 // meta adds what a record says of itself.
 func (sh *shredder) meta(c *column, r *row) {
-	switch c.field.Column.Source {
-	case manifest.FromPartition:
+	switch c.op {
+	case opPartition:
 		sh.put(c, parquet.Int32Value(r.partition), 0)
-	case manifest.FromOffset:
+	case opOffset:
 		sh.put(c, parquet.Int64Value(r.Offset), 0)
-	case manifest.FromTimestamp:
+	case opRecordTime:
 		if r.Timestamp == record.NoTimestamp || !inMicros(r.Timestamp) {
 			sh.null(c, 0)
 			return
 		}
 		sh.put(c, parquet.Int64Value(r.Timestamp*1000), 0)
-	case manifest.FromTimestampType:
+	case opTimeType:
 		sh.put(c, text(r.TimestampType.String()), 0)
-	case manifest.FromKey:
+	case opKey:
 		sh.bytes(c, r.Key, 0)
-	case manifest.FromValue:
+	case opValue:
 		sh.bytes(c, r.Value, 0)
-	case manifest.FromTombstone:
+	case opTombstone:
 		sh.put(c, parquet.BooleanValue(r.Value == nil), 0)
-	case manifest.FromHeaders:
+	case opHeaders:
 		sh.headers(c, r.Headers)
-	case manifest.FromTopic:
+	case opTopic:
 		sh.put(c, text(r.topic), 0)
-	case manifest.FromReason:
+	case opReason:
 		sh.put(c, text(r.reason), 0)
-	case manifest.FromDetail:
+	case opDetail:
 		sh.put(c, text(r.detail), 0)
 	}
 }
 
 // bytes adds bytes, of which nil is null.
-func (sh *shredder) bytes(c *column, b []byte, rep int) {
+func (sh *shredder) bytes(c *column, b []byte, rep uint8) {
 	if b == nil {
 		sh.null(c, rep)
 		return
@@ -309,7 +327,7 @@ func (sh *shredder) bytes(c *column, b []byte, rep int) {
 }
 
 func (sh *shredder) headers(c *column, hs record.Headers) {
-	rep := 0
+	rep := uint8(0)
 	name, value := c.element.kids[0], c.element.kids[1]
 	for h := range hs.All() {
 		sh.put(name, parquet.ByteArrayValue(h.Key), rep)

@@ -165,8 +165,8 @@ func (o *Object) finish(n *node, keep bool) {
 	n.end = o.count
 }
 
-// Token returns the value of a field, after Decode.
-func (o *Object) Token(f *Field) Token { return o.tokens[f.node.at] }
+// Token returns the value of a field, after Decode and until the next.
+func (o *Object) Token(f *Field) *Token { return &o.tokens[f.node.at] }
 
 // Decode checks a text, which must be one object or null, and finds the
 // members. It keeps hold of the text until the next call.

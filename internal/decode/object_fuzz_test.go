@@ -153,7 +153,7 @@ func checkStored(t *testing.T, o *Object, fields []*Field, rej *Reject) {
 	}
 	var a Arena
 	for _, field := range fields {
-		tok := o.Token(field)
+		tok := *o.Token(field)
 		if tok.Absent() {
 			continue
 		}

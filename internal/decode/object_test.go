@@ -43,7 +43,7 @@ func show(o *Object, fields []*Field) string {
 }
 
 func tokenText(o *Object, f *Field) string {
-	t := o.Token(f)
+	t := *o.Token(f)
 	visit(f, t)
 	if t.Kind == None {
 		return "-"
@@ -69,7 +69,7 @@ func visit(f *Field, t Token) {
 		if o := f.Element.Object; o != nil && e.Kind == Map {
 			_, _ = o.Decode(e.Text)
 			for _, kid := range f.Element.Fields {
-				visit(kid, o.Token(kid))
+				visit(kid, *o.Token(kid))
 			}
 		}
 	}
@@ -252,7 +252,7 @@ func TestDecodeDoesNotAllocate(t *testing.T) {
 		if _, rej := o.Decode(text); rej != nil {
 			t.Fatal(rej)
 		}
-		visit(fields[2], o.Token(fields[2]))
+		visit(fields[2], *o.Token(fields[2]))
 		if rest, r := o.AppendRest(&a); r != "" || len(rest) == 0 {
 			t.Fatal(r)
 		}

@@ -35,10 +35,12 @@ func secured(t testing.TB) *realkafka.Broker {
 	if closed.broker == nil {
 		closed.broker = realkafka.StartShared(t, realkafka.Options{
 			Users: passwords, TLS: true, Properties: map[string]string{
-				"connections.max.reauth.ms":      fmt.Sprint(reauth.Milliseconds()),
-				"authorizer.class.name":          "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-				"super.users":                    "User:ANONYMOUS", // the plain listener, which the tests use
-				"allow.everyone.if.no.acl.found": "true",
+				"listener.name.sasl.sasl.enabled.mechanisms":      "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512,OAUTHBEARER",
+				"listener.name.sasl.oauthbearer.sasl.jaas.config": "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;",
+				"connections.max.reauth.ms":                       fmt.Sprint(reauth.Milliseconds()),
+				"authorizer.class.name":                           "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+				"super.users":                                     "User:ANONYMOUS", // the plain listener, which the tests use
+				"allow.everyone.if.no.acl.found":                  "true",
 			},
 		})
 	}

@@ -3,6 +3,7 @@ package logs
 import (
 	"bytes"
 	"crypto/md5"
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -129,16 +130,22 @@ func TestCodecs(t *testing.T) {
 	b.CreateTopic(t, topic, 1, map[string]string{"max.message.bytes": "20000000"})
 	at := 0
 	var want []string
+	var layout []batch
 	for i, codec := range []kgo.CompressionCodec{kgo.NoCompression(), kgo.GzipCompression(), kgo.SnappyCompression(), kgo.Lz4Compression(), kgo.ZstdCompression()} {
 		for _, n := range []int{1, large} {
-			text := fmt.Sprintf("codec%d-", i)
-			send(t, b, topic, 0, text, 0, n, kgo.ProducerBatchCompression(codec), kgo.ProducerBatchMaxBytes(16<<20), kgo.ProducerLinger(2*time.Second), kgo.MaxBufferedRecords(2*large))
+			text := fmt.Sprintf("codec%d-%s", i, strings.Repeat("x", 200*(large-n)/large)) // one alone has to be worth it
+			linger := time.Duration(n/large) * time.Second                                 // else the large one is cut into many
+			send(t, b, topic, 0, text, 0, n, kgo.ProducerBatchCompression(codec), kgo.ProducerBatchMaxBytes(16<<20), kgo.ProducerLinger(linger), kgo.MaxBufferedRecords(2*large))
 			want = append(want, rows(0, at, text, 0, n)...)
+			layout = append(layout, batch{i, n})
 			at += n
 		}
 	}
 	javaSnappy(t, b, topic, "java0\njava1\n")
-	want = append(want, rows(0, at, "java", 0, 2)...)
+	want, layout = append(want, rows(0, at, "java", 0, 2)...), append(layout, batch{2, 2})
+	if got := batches(t, b.Segment(topic, 0)); !slices.Equal(got, layout) {
+		t.Fatalf("the log has the batches %v, want %v", got, layout)
+	}
 
 	s := lakeweirtest.New(t, b.Addr(), lakeweirtest.Dir(t), topic)
 	s.Once(t)
@@ -146,6 +153,26 @@ func TestCodecs(t *testing.T) {
 	if h := s.Head(t, 0); h.Next != int64(len(want)) || h.Totals.Absent != 0 {
 		t.Errorf("next %d, %+v", h.Next, h.Totals)
 	}
+}
+
+// batch is one of a log: the id of its codec, and how many records it has.
+type batch struct{ codec, records int }
+
+// batches returns those of a segment.
+func batches(t testing.TB, path string) []batch {
+	t.Helper()
+	log, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []batch
+	const header = 61
+	for len(log) >= header && log[16] == 2 { // the format
+		length := 12 + int(binary.BigEndian.Uint32(log[8:]))
+		all = append(all, batch{int(log[22] & 7), int(binary.BigEndian.Uint32(log[57:]))})
+		log = log[min(length, len(log)):]
+	}
+	return all
 }
 
 // javaSnappy sends lines with Kafka's own producer.

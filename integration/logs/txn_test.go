@@ -2,6 +2,9 @@ package logs
 
 import (
 	"encoding/json"
+	"io"
+	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -64,6 +67,7 @@ func TestTransactions(t *testing.T) {
 	if again := s.Head(t, 0); again.Next != 31 || again.Totals.Ranges != h.Totals.Ranges {
 		t.Errorf("a restart moved the head from %+v to %+v", h, again)
 	}
+	showsOpen(t, s)
 	x.Abort() // marker at 34
 	awaitEnd(t, b, topic, 35)
 	s.Once(t)
@@ -77,6 +81,41 @@ func TestTransactions(t *testing.T) {
 	loose.Once(t)
 	if got := loose.Rows(t); len(got) != 35-6 {
 		t.Errorf("read_uncommitted: %d rows, want all 29 records", len(got))
+	}
+}
+
+// showsOpen fails the test unless a running sink shows for how long, and in
+// front of how many records, a transaction is open.
+func showsOpen(t testing.TB, s *lakeweirtest.Sink) {
+	t.Helper()
+	p := s.Start(t, "--http", "127.0.0.1:0")
+	address := regexp.MustCompile(`address=(127\.0\.0\.1:\d+)`)
+	var at string
+	lakeweirtest.Await(t, limit, "it serves metrics", func() bool {
+		if m := address.FindStringSubmatch(p.Log()); m != nil {
+			at = m[1]
+		}
+		return at != ""
+	})
+	records := regexp.MustCompile(`(?m)^lakeweir_open_transaction_records\{.*\} 3$`)
+	seconds := regexp.MustCompile(`(?m)^lakeweir_open_transaction_seconds\{.*\} (0\.\d*[1-9]|[1-9])`)
+	var text []byte
+	defer func() {
+		if t.Failed() {
+			t.Logf("%s", text)
+		}
+	}()
+	lakeweirtest.Await(t, limit, "the open transaction is shown", func() bool {
+		resp, err := http.Get("http://" + at + "/metrics")
+		if err != nil {
+			return false
+		}
+		defer resp.Body.Close()
+		text, err = io.ReadAll(resp.Body)
+		return err == nil && records.Match(text) && seconds.Match(text)
+	})
+	if r := p.Stop(); r.Code != 0 {
+		t.Errorf("exit %d", r.Code)
 	}
 }
 

@@ -41,52 +41,84 @@ const (
 // partitionMetrics are the metrics with the labels topic and partition.
 // docs/monitoring.md lists them with these words.
 var partitionMetrics = []partitionMetric{
-	{"lakeweir_next_offset", "Next offset: everything below it, from the first offset on, is published or accounted for.", gauge,
-		claimed(func(p sink.Partition) float64 { return float64(p.Next) })},
-	{"lakeweir_read_offset", "Offset behind the last record read.", gauge,
-		claimed(func(p sink.Partition) float64 { return float64(p.Position) })},
-	{"lakeweir_log_start_offset", "First offset of the log, as of the last answer to a fetch.", gauge,
+	{
+		"lakeweir_next_offset", "Next offset: everything below it, from the first offset on, is published or accounted for.", gauge,
+		claimed(func(p sink.Partition) float64 { return float64(p.Next) }),
+	},
+	{
+		"lakeweir_read_offset", "Offset behind the last record read.", gauge,
+		claimed(func(p sink.Partition) float64 { return float64(p.Position) }),
+	},
+	{
+		"lakeweir_log_start_offset", "First offset of the log, as of the last answer to a fetch.", gauge,
 		func(p sink.Partition, _ time.Time) (float64, bool) {
 			return float64(p.Marks.Start), !p.Marks.At.IsZero() && p.Marks.Start >= 0
-		}},
-	{"lakeweir_log_end_offset", "Offset behind the last record that can be read, as of the last answer to a fetch: the last stable offset, or the high watermark with isolation read_uncommitted.", gauge,
-		told(func(p sink.Partition) float64 { return float64(p.Marks.End) })},
-	{"lakeweir_log_end_timestamp_seconds", "When the log end was told: the time of the last answer to a fetch. It grows old while the partition is read slower than it is fetched.", gauge,
-		told(func(p sink.Partition) float64 { return unix(p.Marks.At) })},
-	{"lakeweir_lag_records", "Offsets in the log that are not published: log end less next offset.", gauge,
-		func(p sink.Partition, _ time.Time) (float64, bool) { return float64(p.Lag), p.Lag >= 0 }},
-	{"lakeweir_lag_seconds", "Age of the oldest record that is not published, by its timestamp in the log; 0 when nothing waits.", gauge,
-		claimed(func(p sink.Partition) float64 { return p.LagAge.Seconds() })},
-	{"lakeweir_waiting_seconds", "Time since the first record came that is read and not published; 0 when nothing waits.", gauge,
-		claimed(func(p sink.Partition) float64 { return p.Waits.Seconds() })},
-	{"lakeweir_retention_headroom_records", "Records at risk: next offset less log start. So many offsets retention can remove before it meets what is not published; negative: so many are lost.", gauge,
+		},
+	},
+	{
+		"lakeweir_log_end_offset", "Offset behind the last record that can be read, as of the last answer to a fetch: the last stable offset, or the high watermark with isolation read_uncommitted.", gauge,
+		told(func(p sink.Partition) float64 { return float64(p.Marks.End) }),
+	},
+	{
+		"lakeweir_log_end_timestamp_seconds", "When the log end was told: the time of the last answer to a fetch. It grows old while the partition is read slower than it is fetched.", gauge,
+		told(func(p sink.Partition) float64 { return unix(p.Marks.At) }),
+	},
+	{
+		"lakeweir_lag_records", "Offsets in the log that are not published: log end less next offset.", gauge,
+		func(p sink.Partition, _ time.Time) (float64, bool) { return float64(p.Lag), p.Lag >= 0 },
+	},
+	{
+		"lakeweir_lag_seconds", "Age of the oldest record that is not published, by its timestamp in the log; 0 when nothing waits.", gauge,
+		claimed(func(p sink.Partition) float64 { return p.LagAge.Seconds() }),
+	},
+	{
+		"lakeweir_waiting_seconds", "Time since the first record came that is read and not published; 0 when nothing waits.", gauge,
+		claimed(func(p sink.Partition) float64 { return p.Waits.Seconds() }),
+	},
+	{
+		"lakeweir_retention_headroom_records", "Records at risk: next offset less log start. So many offsets retention can remove before it meets what is not published; negative: so many are lost.", gauge,
 		func(p sink.Partition, _ time.Time) (float64, bool) {
 			return float64(p.Next - p.Marks.Start), p.Claimed && !p.Marks.At.IsZero() && p.Marks.Start >= 0
-		}},
-	{"lakeweir_open_transaction_seconds", "How long the same open transaction has been seen to hold the log end below the high watermark; 0 when none does.", gauge,
+		},
+	},
+	{
+		"lakeweir_open_transaction_seconds", "How long the same open transaction has been seen to hold the log end below the high watermark; 0 when none does.", gauge,
 		func(p sink.Partition, now time.Time) (float64, bool) {
 			if p.Marks.Open.IsZero() {
 				return 0, !p.Marks.At.IsZero()
 			}
 			return max(now.Sub(p.Marks.Open).Seconds(), 0), true
-		}},
-	{"lakeweir_open_transaction_records", "Offsets between the log end and the high watermark, which wait for an open transaction.", gauge,
-		told(func(p sink.Partition) float64 { return float64(p.Marks.High - p.Marks.End) })},
-	{"lakeweir_can_publish", "1 when what is read now could be published, else 0; /readyz says why not.", gauge,
-		known(func(p sink.Partition) int64 { return bit(p.CanPublish) })},
-	{"lakeweir_last_publish_timestamp_seconds", "When this process published last; none before its first.", gauge,
-		func(p sink.Partition, _ time.Time) (float64, bool) { return unix(p.Published), !p.Published.IsZero() }},
-	{"lakeweir_read_records_total", "Records read; what is read again counts again.", counter,
-		known(func(p sink.Partition) int64 { return p.Records })},
+		},
+	},
+	{
+		"lakeweir_open_transaction_records", "Offsets between the log end and the high watermark, which wait for an open transaction.", gauge,
+		told(func(p sink.Partition) float64 { return float64(p.Marks.High - p.Marks.End) }),
+	},
+	{
+		"lakeweir_can_publish", "1 when what is read now could be published, else 0; /readyz says why not.", gauge,
+		known(func(p sink.Partition) int64 { return bit(p.CanPublish) }),
+	},
+	{
+		"lakeweir_last_publish_timestamp_seconds", "When this process published last; none before its first.", gauge,
+		func(p sink.Partition, _ time.Time) (float64, bool) { return unix(p.Published), !p.Published.IsZero() },
+	},
+	{
+		"lakeweir_read_records_total", "Records read; what is read again counts again.", counter,
+		known(func(p sink.Partition) int64 { return p.Records }),
+	},
 	{"lakeweir_ranges_total", "Ranges published.", counter, known(func(p sink.Partition) int64 { return p.Ranges })},
 	{"lakeweir_files_total", "Files published.", counter, known(func(p sink.Partition) int64 { return p.Files })},
 	{"lakeweir_published_bytes_total", "Bytes of published files.", counter, known(func(p sink.Partition) int64 { return p.Bytes })},
 	{"lakeweir_rows_total", "Rows published.", counter, known(func(p sink.Partition) int64 { return p.Counts.Rows })},
 	{"lakeweir_dead_letters_total", "Records set aside in dead-letter files.", counter, known(func(p sink.Partition) int64 { return p.Counts.Dead })},
-	{"lakeweir_absent_offsets_total", "Offsets without a record: transaction markers, aborted records, what compaction removed.", counter,
-		known(func(p sink.Partition) int64 { return p.Counts.Absent })},
-	{"lakeweir_lost_offsets_total", "Offsets that the log lost before they were read. It is 0 unless on_data_loss is skip.", counter,
-		known(func(p sink.Partition) int64 { return p.Counts.Lost })},
+	{
+		"lakeweir_absent_offsets_total", "Offsets without a record: transaction markers, aborted records, what compaction removed.", counter,
+		known(func(p sink.Partition) int64 { return p.Counts.Absent }),
+	},
+	{
+		"lakeweir_lost_offsets_total", "Offsets that the log lost before they were read. It is 0 unless on_data_loss is skip.", counter,
+		known(func(p sink.Partition) int64 { return p.Counts.Lost }),
+	},
 	{"lakeweir_object_retries_total", "PUTs of files that were tried again.", counter, known(func(p sink.Partition) int64 { return p.Retries })},
 	{"lakeweir_claims_total", "Claims made.", counter, known(func(p sink.Partition) int64 { return p.Claims })},
 	{"lakeweir_fences_total", "Claims that another writer took over.", counter, known(func(p sink.Partition) int64 { return p.Fences })},

@@ -39,7 +39,7 @@ func (s stuck) Put(ctx context.Context, key string, body []byte, cond store.Cond
 
 // stop runs the sink on a store that is stuck in the middle of a batch, signals
 // it so often, and returns how it ended.
-func stop(t *testing.T, timeout time.Duration, once, deaf bool, signals int) (err error, took time.Duration) {
+func stop(t *testing.T, timeout time.Duration, once, deaf bool, signals int) (took time.Duration, err error) {
 	t.Helper()
 	c := broker(t)
 	produce(t, c, 0, 10)
@@ -56,7 +56,8 @@ func stop(t *testing.T, timeout time.Duration, once, deaf bool, signals int) (er
 	for range signals {
 		sent <- os.Interrupt
 	}
-	return <-done, time.Since(begin)
+	err = <-done
+	return time.Since(begin), err
 }
 
 // Whoever stops a run that cannot publish in time gets exit code 0, in time,
@@ -65,7 +66,7 @@ func TestStopInTime(t *testing.T) {
 	f := func(name string, timeout time.Duration, once, deaf bool, signals int, want error) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			err, took := stop(t, timeout, once, deaf, signals)
+			took, err := stop(t, timeout, once, deaf, signals)
 			if !errors.Is(err, want) {
 				t.Errorf("got %v, want %v", err, want)
 			}

@@ -22,31 +22,7 @@ func TestTransactions(t *testing.T) {
 	topic := topicOf(t)
 	b.CreateTopic(t, topic, 1, nil)
 	x, y := b.Transactor(t, topic, topic+"-x"), b.Transactor(t, topic, topic+"-y")
-	x.Begin()
-	x.Send("first", 10)
-	x.Commit() // marker at 10
-	awaitEnd(t, b, topic, 11)
-	send(t, b, topic, 0, "plain", 0, 3)
-	x.Begin()
-	x.Send("aborted", 5)
-	x.Abort() // marker at 19
-	awaitEnd(t, b, topic, 20)
-	x.Begin()
-	x.Send("third", 2)
-	y.Begin()
-	y.Send("fourth", 3)
-	x.Commit() // marker at 25
-	awaitEnd(t, b, topic, 26)
-	x.Begin()
-	x.Send("fifth", 2)
-	y.Send("fourth", 1)
-	y.Abort() // marker at 29
-	awaitEnd(t, b, topic, 30)
-	x.Commit() // marker at 30
-	awaitEnd(t, b, topic, 31)
-	x.Begin()
-	x.Send("open", 1) // at 31
-	send(t, b, topic, 0, "behind", 0, 2)
+	transact(t, b, topic, x, y)
 
 	s := lakeweirtest.New(t, b.Addr(), lakeweirtest.Dir(t), topic)
 	s.Once(t)
@@ -82,6 +58,37 @@ func TestTransactions(t *testing.T) {
 	if got := loose.Rows(t); len(got) != 35-6 {
 		t.Errorf("read_uncommitted: %d rows, want all 29 records", len(got))
 	}
+}
+
+// transact fills a topic: 17 records are committed, and the one at 31 is in a
+// transaction that is open at the end.
+func transact(t *testing.T, b *realkafka.Broker, topic string, x, y *realkafka.Transactor) {
+	t.Helper()
+	x.Begin()
+	x.Send("first", 10)
+	x.Commit() // marker at 10
+	awaitEnd(t, b, topic, 11)
+	send(t, b, topic, 0, "plain", 0, 3)
+	x.Begin()
+	x.Send("aborted", 5)
+	x.Abort() // marker at 19
+	awaitEnd(t, b, topic, 20)
+	x.Begin()
+	x.Send("third", 2)
+	y.Begin()
+	y.Send("fourth", 3)
+	x.Commit() // marker at 25
+	awaitEnd(t, b, topic, 26)
+	x.Begin()
+	x.Send("fifth", 2)
+	y.Send("fourth", 1)
+	y.Abort() // marker at 29
+	awaitEnd(t, b, topic, 30)
+	x.Commit() // marker at 30
+	awaitEnd(t, b, topic, 31)
+	x.Begin()
+	x.Send("open", 1) // at 31
+	send(t, b, topic, 0, "behind", 0, 2)
 }
 
 // showsOpen fails the test unless a running sink shows for how long, and in

@@ -16,10 +16,23 @@ func FuzzValue(f *testing.F) {
 		f.Add(i, st.Default)
 	}
 	for _, v := range []struct{ name, text string }{
-		{"memory", "128MiB"}, {"memory", "9223372036854775807"}, {"partitions", "quakes=0,1; orders=2"}, {"topics", `a,/b.{1,2}-\d/,c`},
-		{"start", "2026-01-31T01:00:00.5+01:00"}, {"start", "2026-01-31"}, {"start", "42"}, {"brokers", "a:1, b:2"},
-		{"dead_letter.max_ratio", "1e-3"}, {"batch.max_age", "1h0m0s"}, {"store", "minios://h:9000/lake/a/b/"}, {"store", "s3://lake/raw"},
-		{"store", "dir:./lake one"}, {"s3.path_style", "auto"}, {"topics", "/a)|(b/"}, {"topics", "/(?i)a/ , b"}, {"topics", "//"},
+		{"memory", "128MiB"},
+		{"memory", "9223372036854775807"},
+		{"partitions", "quakes=0,1; orders=2"},
+		{"topics", `a,/b.{1,2}-\d/,c`},
+		{"start", "2026-01-31T01:00:00.5+01:00"},
+		{"start", "2026-01-31"},
+		{"start", "42"},
+		{"brokers", "a:1, b:2"},
+		{"dead_letter.max_ratio", "1e-3"},
+		{"batch.max_age", "1h0m0s"},
+		{"store", "minios://h:9000/lake/a/b/"},
+		{"store", "s3://lake/raw"},
+		{"store", "dir:./lake one"},
+		{"s3.path_style", "auto"},
+		{"topics", "/a)|(b/"},
+		{"topics", "/(?i)a/ , b"},
+		{"topics", "//"},
 		{"client_id", `a\.b.c\\`},
 	} {
 		f.Add(index(v.name), v.text)

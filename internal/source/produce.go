@@ -162,7 +162,7 @@ func decodeProduced(d *decoder) int16 {
 		d.string(false)
 		for np := d.count(false, 22); np > 0 && d.err == nil; np-- {
 			d.int32() // partition
-			code = d.int16()
+			code = d.code()
 			d.int64() // offset
 			d.int64() // time of append
 		}

@@ -222,8 +222,10 @@ func fuzzMember(t *testing.T, data []byte, _ int16) func() {
 	return func() {
 		both := []string{"t", "u"}
 		members := []kafka.GroupMember{
-			{ID: "a", Topics: both, UserData: data}, {ID: "b", Topics: both, UserData: encodeMember("b", claims{3, []key{{"t", 0}}})},
-			{ID: "c", Topics: both, UserData: data}, {ID: "d", Topics: both[1:], UserData: data},
+			{ID: "a", Topics: both, UserData: data},
+			{ID: "b", Topics: both, UserData: encodeMember("b", claims{3, []key{{"t", 0}}})},
+			{ID: "c", Topics: both, UserData: data},
+			{ID: "d", Topics: both[1:], UserData: data},
 		}
 		parts := []kafka.Partition{{Topic: "t", ID: 0}, {Topic: "t", ID: 1}, {Topic: "t", ID: 2}, {Topic: "u", ID: 1}, {Topic: "u", ID: 2}}
 		out := new(balancer).AssignGroups(members, parts)

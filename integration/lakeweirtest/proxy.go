@@ -56,13 +56,11 @@ type Call struct {
 	Body        []byte
 }
 
-// Proxy stands between the command and an S3 server. Before is asked before a
-// request is passed on: a status other than 0 is the answer instead. After is
-// told when the server has taken the request, before the answer goes back. Both
-// are set before the process starts, and are called at once from many goroutines.
+// Proxy stands between the command and an S3 server.
 type Proxy struct {
-	Before func(Call) int
-	After  func(Call)
+	mu     sync.Mutex
+	before func(Call) int // a status other than 0 is the answer instead
+	after  func(Call)     // told when the server has taken the request, before the answer goes back
 
 	server *httptest.Server
 	target http.Handler
@@ -103,8 +101,9 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	_, key, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, p.prefix), "/") // behind the topic
 	call := Call{Method: r.Method, Key: key, Body: body}
-	if p.Before != nil {
-		if status := p.Before(call); status != 0 {
+	before, after := p.hooks()
+	if before != nil {
+		if status := before(call); status != 0 {
 			w.Header().Set("Content-Type", "application/xml")
 			w.WriteHeader(status)
 			_, _ = io.WriteString(w, "<Error><Code>SlowDown</Code><Message>injected</Message></Error>")
@@ -114,14 +113,34 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	answer := httptest.NewRecorder()
 	p.target.ServeHTTP(answer, r)
-	if p.After != nil && answer.Code < http.StatusMultipleChoices {
-		p.After(call)
+	if after != nil && answer.Code < http.StatusMultipleChoices {
+		after(call)
 	}
 	for k, v := range answer.Header() {
 		w.Header()[k] = v
 	}
 	w.WriteHeader(answer.Code)
 	_, _ = w.Write(answer.Body.Bytes())
+}
+
+// Refuse asks f about each request before it is passed on: a status other than 0
+// is the answer instead. It is called from many goroutines; nil passes all.
+func (p *Proxy) Refuse(f func(Call) int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.before = f
+}
+
+func (p *Proxy) setAfter(f func(Call)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.after = f
+}
+
+func (p *Proxy) hooks() (before func(Call) int, after func(Call)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.before, p.after
 }
 
 // Crash starts `lakeweir run` with flags and kills it with SIGKILL when the
@@ -131,7 +150,7 @@ func (p *Proxy) Crash(t testing.TB, s *Sink, n int, match func(Call) bool, flags
 	var mu sync.Mutex // held until the victim is known
 	var victim *Process
 	mu.Lock()
-	p.After = func(c Call) {
+	p.setAfter(func(c Call) {
 		mu.Lock()
 		defer mu.Unlock()
 		if n == 0 || !match(c) {
@@ -140,13 +159,13 @@ func (p *Proxy) Crash(t testing.TB, s *Sink, n int, match func(Call) bool, flags
 		if n--; n == 0 {
 			victim.Kill()
 		}
-	}
+	})
 	victim = s.Start(t, flags...)
 	mu.Unlock()
 	r := victim.Wait()
 	mu.Lock()
 	defer mu.Unlock()
-	p.After = nil
+	p.setAfter(nil)
 	if n > 0 || r.Code != -1 {
 		t.Fatalf("the command ended with %d before it was killed:\n%s", r.Code, r.Log)
 	}

@@ -92,7 +92,7 @@ func TestGroupOffsetNeverAhead(t *testing.T) {
 	b.CreateTopic(t, topic, 1, nil)
 	proxy, place := lakeweirtest.NewProxy(t)
 	faults := &failing{seed: 1}
-	proxy.Before = faults.before
+	proxy.Refuse(faults.before)
 	s := lakeweirtest.New(t, b.Addr(), place, topic, "group: "+topic, "batch: {max_rows: 500, max_age: 200ms}")
 	const sent, each = 10_000, 250
 	p := s.Start(t)
@@ -119,7 +119,7 @@ func TestGroupOffsetNeverAhead(t *testing.T) {
 	if samples < sent/each || faults.fails.Load() < 10 {
 		t.Errorf("%d samples, %d faults: too few to tell", samples, faults.fails.Load())
 	}
-	proxy.Before = nil
+	proxy.Refuse(nil)
 	same(t, "rows", s.Rows(t), rows(0, 0, "v", 0, sent))
 }
 

@@ -69,8 +69,10 @@ func TestCreateTime(t *testing.T) {
 	lakeweirtest.Query(t, &got, `select concat_ws(' ', decode(value), coalesce(kafka_timestamp::varchar, 'null'), kafka_timestamp_type)
 		from read_parquet(?) order by kafka_offset`, s.Files(t))
 	want := [][1]string{
-		{"v0 null create"}, {"v1 1970-01-01 00:00:00+00 create"},
-		{"v2 1969-12-31 00:00:00+00 create"}, {"v3 2001-09-09 01:46:40+00 create"},
+		{"v0 null create"},
+		{"v1 1970-01-01 00:00:00+00 create"},
+		{"v2 1969-12-31 00:00:00+00 create"},
+		{"v3 2001-09-09 01:46:40+00 create"},
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q\nwant %q", got, want)
@@ -99,8 +101,10 @@ func TestOversizeRecords(t *testing.T) {
 		want = append(want, [2]any{float64(len(v)), fmt.Sprintf("%x", md5.Sum(v))})
 	}
 	s := lakeweirtest.New(t, b.Addr(), lakeweirtest.Dir(t), topic, "memory: 64MiB")
-	p := s.Start(t, "--once")
-	if r := p.Wait(); r.Code != 0 {
+	p := s.Start(t, "--batch-max-age", "1s")
+	lakeweirtest.Await(t, time.Minute, "all is published", func() bool { return s.Next(t, 0) == int64(len(values)) })
+	peak := p.PeakMemory()
+	if r := p.Stop(); r.Code != 0 {
 		t.Fatalf("exit %d\n%s", r.Code, r.Log)
 	}
 	var got [][2]any
@@ -113,7 +117,6 @@ func TestOversizeRecords(t *testing.T) {
 	}
 	// One record of 64 MiB lies in an answer, a batch, a page and a body, each
 	// of which may be copied once to grow.
-	peak := p.PeakMemory()
 	t.Logf("peak memory %d MiB, %d files", peak/mib, len(s.Files(t)))
 	if peak > 640*mib {
 		t.Errorf("peak memory %d MiB", peak/mib)
@@ -134,8 +137,7 @@ func TestCodecs(t *testing.T) {
 	for i, codec := range []kgo.CompressionCodec{kgo.NoCompression(), kgo.GzipCompression(), kgo.SnappyCompression(), kgo.Lz4Compression(), kgo.ZstdCompression()} {
 		for _, n := range []int{1, large} {
 			text := fmt.Sprintf("codec%d-%s", i, strings.Repeat("x", 200*(large-n)/large)) // one alone has to be worth it
-			linger := time.Duration(n/large) * time.Second                                 // else the large one is cut into many
-			send(t, b, topic, 0, text, 0, n, kgo.ProducerBatchCompression(codec), kgo.ProducerBatchMaxBytes(16<<20), kgo.ProducerLinger(linger), kgo.MaxBufferedRecords(2*large))
+			sendAsOne(t, b, topic, text, n, codec)
 			want = append(want, rows(0, at, text, 0, n)...)
 			layout = append(layout, batch{i, n})
 			at += n
@@ -152,6 +154,25 @@ func TestCodecs(t *testing.T) {
 	same(t, "rows", s.Rows(t), want)
 	if h := s.Head(t, 0); h.Next != int64(len(want)) || h.Totals.Absent != 0 {
 		t.Errorf("next %d, %+v", h.Next, h.Totals)
+	}
+}
+
+// sendAsOne sends n records in one batch: they linger until all are there.
+func sendAsOne(t testing.TB, b *realkafka.Broker, topic, text string, n int, codec kgo.CompressionCodec) {
+	t.Helper()
+	ctx := within(t)
+	c := b.Client(t, kgo.ProducerBatchCompression(codec), kgo.ProducerBatchMaxBytes(16<<20), kgo.ProducerLinger(time.Minute), kgo.MaxBufferedRecords(2*n))
+	results := make(chan error, n)
+	for i := range n {
+		c.Produce(ctx, &kgo.Record{Topic: topic, Value: fmt.Appendf(nil, "%s%d", text, i)}, func(_ *kgo.Record, err error) { results <- err })
+	}
+	if err := c.Flush(ctx); err != nil {
+		t.Fatalf("send %d records: %v", n, err)
+	}
+	for range n {
+		if err := <-results; err != nil {
+			t.Fatalf("send %d records: %v", n, err)
+		}
 	}
 }
 

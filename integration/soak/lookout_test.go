@@ -123,7 +123,7 @@ func (s *soak) settle() {
 // end stops all processes in good order.
 func (s *soak) end() {
 	for _, sl := range s.slots {
-		sl.p.signal(syscall.SIGTERM)
+		sl.now().signal(syscall.SIGTERM)
 	}
 	for _, sl := range s.slots {
 		s.stop(sl)
@@ -161,8 +161,8 @@ func (s *soak) check(begin time.Time, struck time.Duration) {
 	puts, faults := s.wire.count()
 	t.Logf("seed %d: %d records sent in %v, all read after %v: lost %d, doubled %d by manifest (%d files); lost %d, doubled %d by listing (%d files); dead %d",
 		s.seed, s.records, struck.Round(time.Second), time.Since(begin).Round(time.Second), by.Lost, by.Doubled, by.Files, all.Lost, all.Doubled, all.Files, sum.Totals.Dead)
-	t.Logf("%d kills, %d pauses, %d leaves, %d restarts of the broker; %d ranges, %d claims; %d PUTs, faults: %s; %d samples of offsets, %d missed",
-		s.kills, s.pauses, s.leaves, s.restarts, sum.Totals.Ranges, epochs, puts, told(faults), s.look.samples, s.look.missed)
+	t.Logf("%d kills, %d pauses, %d leaves, %d restarts of the broker (%d starts came in the middle of one); %d ranges, %d claims; %d PUTs, faults: %s; %d samples of offsets, %d missed",
+		s.kills, s.pauses, s.leaves, s.restarts, s.tooEarly, sum.Totals.Ranges, epochs, puts, told(faults), s.look.samples, s.look.missed)
 	for _, sl := range s.slots {
 		t.Logf("%s: %d MiB at most", sl.name, sl.peak)
 	}

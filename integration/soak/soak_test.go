@@ -101,6 +101,9 @@ type soak struct {
 	sent             int
 	kills, pauses    int
 	leaves, restarts int
+	tooEarly         int       // starts while the broker was restarted
+	down             bool      // the broker is being restarted
+	backUp           time.Time // when it was up again
 }
 
 // slot is a place for one process at a time.
@@ -147,22 +150,39 @@ func newSoak(t *testing.T, z size) *soak {
 	return s
 }
 
-// launch starts the process of a slot. It must not end unasked.
+// launch starts the process of a slot. It must not end unasked, but for a start
+// in the middle of a restart of the broker, which a supervisor would try again.
 func (s *soak) launch(sl *slot) {
-	p := launch(s.t, sl.config)
 	sl.mu.Lock()
+	defer sl.mu.Unlock()
+	s.start(sl)
+}
+
+func (s *soak) start(sl *slot) {
+	p := launch(s.t, sl.config)
 	sl.p = p
-	sl.mu.Unlock()
 	go func() {
 		<-p.done
 		sl.mu.Lock()
 		defer sl.mu.Unlock()
 		mib, _ := p.usage()
 		sl.peak = max(sl.peak, mib)
-		if !p.asked() {
+		switch {
+		case p.asked():
+		case p.code() == 1 && p.errs.has("no broker answers") > 0 && s.wasDown():
+			s.count(&s.tooEarly)
+			s.start(sl)
+		default:
 			s.t.Errorf("%s ended by itself with exit code %d:\n%s", sl.name, p.code(), p.errs.last())
 		}
 	}()
+}
+
+// wasDown reports whether the broker is being restarted, or was a moment ago.
+func (s *soak) wasDown() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.down || time.Since(s.backUp) < 10*time.Second
 }
 
 // produce sends the records at an even pace, in 90% of the time.
@@ -244,6 +264,13 @@ func (s *soak) free(random *rand.Rand) *slot {
 	}
 }
 
+// now returns the process that runs in a slot.
+func (sl *slot) now() *proc {
+	sl.mu.Lock()
+	defer sl.mu.Unlock()
+	return sl.p
+}
+
 func (s *soak) count(n *int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -253,7 +280,7 @@ func (s *soak) count(n *int) {
 // kill ends a process with SIGKILL and starts it again.
 func (s *soak) kill(sl *slot, random *rand.Rand) {
 	s.count(&s.kills)
-	sl.p.kill()
+	sl.now().kill()
 	time.Sleep(between(random, 0, 3*time.Second))
 	s.launch(sl)
 }
@@ -262,13 +289,14 @@ func (s *soak) kill(sl *slot, random *rand.Rand) {
 // others, and lets it go on.
 func (s *soak) pause(sl *slot, random *rand.Rand) {
 	s.count(&s.pauses)
-	sl.p.signal(syscall.SIGSTOP)
+	p := sl.now()
+	p.signal(syscall.SIGSTOP)
 	if sl.grouped {
 		time.Sleep(between(random, session+time.Second, 3*session))
 	} else {
 		time.Sleep(between(random, 0, 2*session))
 	}
-	sl.p.signal(syscall.SIGCONT)
+	p.signal(syscall.SIGCONT)
 }
 
 // leave stops a process in good order and starts it again.
@@ -282,7 +310,7 @@ func (s *soak) leave(sl *slot, random *rand.Rand) {
 // stop ends a process by SIGTERM, which must be in time and exit code 0,
 // whatever the broker and the store are at.
 func (s *soak) stop(sl *slot) {
-	p := sl.p
+	p := sl.now()
 	p.signal(syscall.SIGTERM)
 	select {
 	case <-p.done:
@@ -301,15 +329,27 @@ func between(random *rand.Rand, least, most time.Duration) time.Duration {
 
 // crash kills the broker and starts it again.
 func (s *soak) crash() {
-	s.count(&s.restarts)
-	s.broker.Kill9()
-	s.broker.Up(s.t)
+	s.without(func() {
+		s.broker.Kill9()
+		s.broker.Up(s.t)
+	})
 }
 
 // restart stops the broker in good order and starts it again.
 func (s *soak) restart() {
-	s.count(&s.restarts)
-	s.broker.Restart(s.t)
+	s.without(func() { s.broker.Restart(s.t) })
+}
+
+// without notes that there is no broker while f runs.
+func (s *soak) without(f func()) {
+	s.mu.Lock()
+	s.down = true
+	s.restarts++
+	s.mu.Unlock()
+	f()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.down, s.backUp = false, time.Now()
 }
 
 // dawdle makes the store slow for seconds, again and again.

@@ -62,8 +62,8 @@ type Config struct {
 	// ReadUncommitted also delivers records of open and aborted transactions.
 	ReadUncommitted bool
 	// MaxWait is how long a broker may hold a fetch that finds nothing; it is
-	// also the delay after which a partition joins a running fetch. Default
-	// 500 ms.
+	// also the delay after which a partition joins a running fetch. Both are
+	// twice as long while nothing comes at all. Default 500 ms.
 	MaxWait time.Duration
 	// FetchBytes bounds the answer to one fetch, but for one larger batch.
 	// Must be below what Room can give. Default 8 MiB.

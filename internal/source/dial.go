@@ -18,6 +18,9 @@ const (
 	dialTimeout = 3 * time.Second
 	// connectTimeout bounds a connection with its handshake and login.
 	connectTimeout = 8 * time.Second
+	// idleTimeout closes connections of questions that were asked at once, as
+	// when many partitions are claimed. Those of fetches are never idle so long.
+	idleTimeout = 15 * time.Second
 	// layoutTTL is how long kafka-go keeps the addresses of the brokers.
 	// Leaders are our own knowledge, so this only delays meeting new brokers.
 	layoutTTL = 2 * time.Second
@@ -50,7 +53,7 @@ func newClient(c Config) (*client, error) {
 		dial = (&net.Dialer{Timeout: dialTimeout}).DialContext
 	}
 	tr := &kafka.Transport{
-		Dial: dial, DialTimeout: connectTimeout, MetadataTTL: layoutTTL,
+		Dial: dial, DialTimeout: connectTimeout, IdleTimeout: idleTimeout, MetadataTTL: layoutTTL,
 		MetadataTopics: append([]string{}, c.Topics...), // nil would be all of the cluster
 		ClientID:       c.ClientID, TLS: c.TLS, SASL: login,
 	}

@@ -22,8 +22,10 @@ type loop struct {
 	node   int32
 	signal chan struct{} // look again
 
-	turn int           // rotates the order: the broker fills from the front
-	wait time.Duration // how long the broker may hold the next fetch
+	turn  int           // rotates the order: the broker fills from the front
+	wait  time.Duration // how long the broker may hold the next fetch
+	quiet bool          // the last fetch brought nothing, for any partition
+	spare round         // slices for the next fetch: of many partitions they are large
 }
 
 func (l *loop) notify() {
@@ -81,7 +83,7 @@ func (l *loop) plan() round {
 	r := l.router
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	q := round{fetch: fetch{maxBytes: r.c.FetchBytes, committed: !r.c.ReadUncommitted}}
+	q := round{fetch: fetch{maxBytes: r.c.FetchBytes, committed: !r.c.ReadUncommitted, slots: l.spare.slots[:0]}, owners: l.spare.owners[:0], seqs: l.spare.seqs[:0]}
 	full := false
 	n := len(r.order)
 	for i := range n {
@@ -99,6 +101,7 @@ func (l *loop) plan() round {
 		q.charge += int64(p.want)
 	}
 	l.turn++
+	l.spare = q
 	if len(q.slots) == 0 {
 		return q
 	}
@@ -110,10 +113,15 @@ func (l *loop) plan() round {
 }
 
 // patience is how long the broker may hold a fetch. One that leaves out a
-// partition is kept short: its reader may be done any moment.
+// partition is kept short: its reader may be done any moment. After one that
+// brought nothing the next is held twice as long: with nothing to do, fetches
+// of thousands of partitions are all that costs.
 func (l *loop) patience(full bool) time.Duration {
 	if !full {
 		l.wait = 0
+		if l.quiet {
+			return 2 * l.router.c.MaxWait
+		}
 		return l.router.c.MaxWait
 	}
 	select {
@@ -141,9 +149,16 @@ func (q *round) join() {
 	for q.slots[head].topic == topic {
 		head++
 	}
-	q.slots = slices.Concat(q.slots[:head], q.slots[tail:], q.slots[head:tail])
-	q.owners = slices.Concat(q.owners[:head], q.owners[tail:], q.owners[head:tail])
-	q.seqs = slices.Concat(q.seqs[:head], q.seqs[tail:], q.seqs[head:tail])
+	rotate(q.slots[head:], tail-head)
+	rotate(q.owners[head:], tail-head)
+	rotate(q.seqs[head:], tail-head)
+}
+
+// rotate puts what is from n on in front of the rest.
+func rotate[T any](s []T, n int) {
+	slices.Reverse(s[:n])
+	slices.Reverse(s[n:])
+	slices.Reverse(s)
 }
 
 // settle hands out what came and brings the charge to what is kept.
@@ -173,6 +188,7 @@ func (l *loop) settle(q *round, res []fetched, err error) {
 		}
 		at++
 	}
+	l.quiet = kept == 0
 	if kept > q.charge {
 		r.c.Room.Take(kept - q.charge)
 	} else {

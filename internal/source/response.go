@@ -1,6 +1,7 @@
 package source
 
 import (
+	"slices"
 	"time"
 )
 
@@ -104,7 +105,8 @@ func decodeFetch(d *decoder, v int16) ([]fetched, error) {
 	var out []fetched
 	for nt := d.count(false, 6); nt > 0 && d.err == nil; nt-- {
 		topic := d.string(false)
-		for np := d.count(false, 26); np > 0 && d.err == nil; np-- {
+		np := d.count(false, 26)
+		for out = slices.Grow(out, np); np > 0 && d.err == nil; np-- {
 			f := decodeSlot(d, v)
 			f.topic = topic
 			out = append(out, f)

@@ -170,6 +170,19 @@ func (p *probe) put(key, body string, cond Cond) (Info, error) {
 	return i, err
 }
 
+// begin makes an object that a check changes afterwards. It is created and not
+// just put: a client that hears no answer sends its PUT again, and the first
+// one may arrive when the check is over it. It would bring the body back, and
+// the ETag that stores make of it, and a second change of what was read were
+// right.
+func (p *probe) begin(key, body string) (Info, error) {
+	i, err := p.put(key, body, IfAbsent())
+	if errors.Is(err, ErrConflict) { // with its own first try: nobody else knows the name
+		return p.s.Stat(p.ctx, key)
+	}
+	return i, err
+}
+
 // refused makes a write that must be refused and looks whether it was.
 func (p *probe) refused(key string, cond Cond, what, stays string) error {
 	_, err := p.put(key, "refused", cond)
@@ -197,7 +210,7 @@ func (p *probe) createOnce() (string, error) {
 }
 
 func (p *probe) changeRead() (string, error) {
-	stale, err := p.put("head", "1", Blind())
+	stale, err := p.begin("head", "1")
 	if err != nil {
 		return "", err
 	}
@@ -230,7 +243,7 @@ func (p *probe) raceCreate() (string, error) {
 func (p *probe) raceChange() (string, error) {
 	for n := range probeKeys {
 		key := fmt.Sprintf("change-%d", n)
-		i, err := p.put(key, "begin", Blind())
+		i, err := p.begin(key, "begin")
 		if err != nil {
 			return "", err
 		}
@@ -302,9 +315,15 @@ func condName(c Cond) string {
 const reads = 8
 
 func (p *probe) readLast() (string, error) {
+	i, err := p.begin("read", "begin")
 	for n := range reads {
 		want := fmt.Sprint(n)
-		if _, err := p.put("read", want, Blind()); err != nil {
+		if err != nil {
+			return "", err
+		}
+		if i, err = p.put("read", want, IfMatch(i.ETag)); errors.Is(err, ErrConflict) {
+			return "", errRefused
+		} else if err != nil {
 			return "", err
 		}
 		o, err := p.s.Get(p.ctx, "read", Span{})

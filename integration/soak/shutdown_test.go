@@ -157,9 +157,22 @@ func TestSIGTERM(t *testing.T) {
 	})
 }
 
-// A second signal, or none, while one particular PUT is on its way: the plan,
-// the data, the publish (B14).
+// A SIGTERM, the first or the second, while one particular PUT is on its way:
+// the plan, the data, the publish (B14).
 func TestSIGTERMWithinAStep(t *testing.T) {
+	t.Run("claim", func(t *testing.T) { // nothing is read yet
+		t.Parallel()
+		s := newStopping(t, "step-claim", nil)
+		hit := make(chan struct{})
+		hold := at("/manifest/00000.json", 1, func(*stopping) { close(hit) })(s)
+		s.wire.set(func(w *wire) { w.hold = hold })
+		s.kill()
+		s.proc = launch(t, s.config)
+		<-hit
+		s.term()
+		s.ended(t, 5*time.Second, 0)
+		s.resumed(t)
+	})
 	for _, step := range []struct {
 		name, key string
 		number    int32

@@ -107,15 +107,19 @@ func (w *wire) fate(r *http.Request) (k kind, wait time.Duration, hold func(*htt
 
 func (w *wire) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	k, wait, hold := w.fate(r)
+	// Whoever has not read a request does not notice that its sender gave up.
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		panic(http.ErrAbortHandler) // the process was killed in the middle of it
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
 	if hold != nil {
 		hold(r)
 	}
 	switch k {
 	case refused:
-		_, _ = io.Copy(io.Discard, r.Body)
 		fail(rw, []int{http.StatusServiceUnavailable, http.StatusInternalServerError}[wait%2])
 	case busy:
-		_, _ = io.Copy(io.Discard, r.Body)
 		fail(rw, http.StatusConflict)
 	case unheard:
 		w.proxy.ServeHTTP(httptest.NewRecorder(), r)
@@ -124,7 +128,7 @@ func (w *wire) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		w.proxy.ServeHTTP(httptest.NewRecorder(), r)
 		fail(rw, http.StatusInternalServerError)
 	case late:
-		w.postpone(r, wait)
+		w.postpone(r, body, wait)
 		panic(http.ErrAbortHandler)
 	default:
 		if k == "" {
@@ -165,11 +169,7 @@ func fail(rw http.ResponseWriter, status int) {
 }
 
 // postpone sends a request later, when nobody waits for it any more.
-func (w *wire) postpone(r *http.Request, wait time.Duration) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return // the process was killed in the middle of it
-	}
+func (w *wire) postpone(r *http.Request, body []byte, wait time.Duration) {
 	out, err := http.NewRequest(r.Method, w.target.String()+r.URL.RequestURI(), bytes.NewReader(body))
 	if err != nil {
 		return // not a request that a client of ours makes

@@ -5,8 +5,9 @@ Usage: ids.py SENT < FILES
 FILES are paths, one a line. The rows must have the column id, whose values are
 those from 0 to SENT-1 once each, and the column payload, which is the md5 of
 the id in decimal. Prints one line of JSON: files, rows, lost, doubled (rows too
-many), strange (ids that were not sent) and wrong (rows whose payload is not
-that of their id).
+many), strange (ids that were not sent), wrong (rows whose payload is not that
+of their id) and disorder (rows of a file that are not behind the one before
+them in the log).
 
 Needs the Python package duckdb (checked with 2.0.1).
 """
@@ -26,7 +27,13 @@ def main(sent, files):
         count(*) filter (id is null or id < 0 or id >= ?), coalesce(sum(wrong), 0) from got""",
         [sent, sent, sent],
     ).fetchone()
-    keys = ("rows", "lost", "doubled", "strange", "wrong")
+    disorder = con.execute(
+        """select count(*) from (select kafka_offset - lag(kafka_offset) over (partition by filename order by file_row_number) step
+        from read_parquet(?, filename = true, file_row_number = true)) where step <= 0""",
+        [files],
+    ).fetchone()[0]
+    row += (disorder,)
+    keys = ("rows", "lost", "doubled", "strange", "wrong", "disorder")
     print(json.dumps({"files": len(files), **{k: int(v) for k, v in zip(keys, row)}}))
 
 

@@ -6,8 +6,9 @@ TOOL = $(GO) tool -modfile=$(CURDIR)/go.tools.mod
 # The race detector needs cgo. Go itself turns cgo off where it finds no C compiler.
 RACE := $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 FUZZTIME ?= 20s
+SOAK_MINUTES ?= 30
 
-.PHONY: demo test build fmt check lint vulncheck fuzz integration compose-check
+.PHONY: demo test build fmt check lint vulncheck fuzz integration soak compose-check
 
 demo: ## The whole idea in a minute: real events, real files, sinks killed at random.
 	$(GO) run ./cmd/lakeweir demo
@@ -48,6 +49,13 @@ fuzz: ## Every fuzz target for FUZZTIME (20s each).
 integration: ## Against a real Apache Kafka, an S3 server and DuckDB. Needs Java 17, Maven and Python 3.
 	cd integration && kafka=$$(kafka/install.sh) && duckdb=$$(duckdb/install.sh) && \
 		LAKEWEIR_KAFKA=$$kafka LAKEWEIR_DUCKDB=$$duckdb $(GO) test -count=1 -p 1 -timeout 15m ./...
+
+# The integration tests have the same for three minutes. Also: LAKEWEIR_SOAK_RECORDS, LAKEWEIR_SOAK_STRIKES, LAKEWEIR_SOAK_SEED.
+soak: ## Killed, paused and restarted processes for SOAK_MINUTES (30), with a seed that is printed.
+	cd integration && kafka=$$(kafka/install.sh) && duckdb=$$(duckdb/install.sh) && \
+		LAKEWEIR_KAFKA=$$kafka LAKEWEIR_DUCKDB=$$duckdb LAKEWEIR_SOAK_SECONDS=$$(($(SOAK_MINUTES) * 60)) \
+		LAKEWEIR_SOAK_SEED=$${LAKEWEIR_SOAK_SEED:-$$(date +%s)} LAKEWEIR_SOAK_RECORDS=$${LAKEWEIR_SOAK_RECORDS:-$$(($(SOAK_MINUTES) * 600000))} \
+		$(GO) test -count=1 -v -timeout $$(($(SOAK_MINUTES) + 10))m -run '^TestSoak$$' ./soak
 
 compose-check: ## docker-compose.yml is one that `docker compose` accepts.
 	@if docker compose version >/dev/null 2>&1; then docker compose config --quiet; \

@@ -48,23 +48,7 @@ func zombie(t *testing.T, topic string, grouped bool, other string, arrives bool
 	}
 	var first atomic.Pointer[proc]
 	hit, release := make(chan struct{}), make(chan struct{})
-	var hits atomic.Int32
-	mine.set(func(w *wire) {
-		w.hold = func(r *http.Request) {
-			if !strings.Contains(r.URL.Path, "/data/") || hits.Add(1) > 1 {
-				return
-			}
-			for first.Load() == nil { // launch is about to return
-				time.Sleep(time.Millisecond)
-			}
-			first.Load().signal(syscall.SIGSTOP)
-			close(hit)
-			<-release
-			if !arrives {
-				panic(http.ErrAbortHandler)
-			}
-		}
-	})
+	freeze(mine, &first, hit, release, arrives)
 	first.Store(launch(t, c.write(t)))
 	<-hit
 	c.store, c.driver, c.more = theirs.addr(), "minio", c.more+"\n"+other
@@ -95,6 +79,27 @@ func zombie(t *testing.T, topic string, grouped bool, other string, arrives bool
 	exact(t, "by manifest", 200, tb.live(t, config))
 	exact(t, "by listing", 200, tb.listed(t))
 	t.Logf("taken over after %.1f s; %d claims", took.Seconds(), tb.head(t, 0).Epoch)
+}
+
+// freeze stops the process at its first PUT of data. That one waits for the
+// release, and then reaches the store or does not.
+func freeze(w *wire, p *atomic.Pointer[proc], hit chan<- struct{}, release <-chan struct{}, arrives bool) {
+	var hits atomic.Int32
+	hold := func(r *http.Request) {
+		if !strings.Contains(r.URL.Path, "/data/") || hits.Add(1) > 1 {
+			return
+		}
+		for p.Load() == nil { // launch is about to return
+			time.Sleep(time.Millisecond)
+		}
+		p.Load().signal(syscall.SIGSTOP)
+		close(hit)
+		<-release
+		if !arrives {
+			panic(http.ErrAbortHandler)
+		}
+	}
+	w.set(func(w *wire) { w.hold = hold })
 }
 
 // sums returns the hashes of files.

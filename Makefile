@@ -6,9 +6,11 @@ TOOL = $(GO) tool -modfile=$(CURDIR)/go.tools.mod
 # The race detector needs cgo. Go itself turns cgo off where it finds no C compiler.
 RACE := $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 FUZZTIME ?= 20s
+SEEDS ?= 10000
+FIRST ?= 1
 SOAK_MINUTES ?= 30
 
-.PHONY: demo test build fmt check lint vulncheck fuzz integration soak compose-check
+.PHONY: demo test build fmt check lint vulncheck fuzz sim integration soak bench-e2e compose-check
 
 demo: ## The whole idea in a minute: real events, real files, sinks killed at random.
 	$(GO) run ./cmd/lakeweir demo
@@ -42,6 +44,13 @@ vulncheck: ## Known holes in what we call. Says so and goes on where the databas
 		echo "govulncheck: skipped, its database cannot be reached"; \
 	else echo "$$out"; exit 1; fi
 
+# Two processes, since the random numbers of one belong to one seed at a time.
+sim: ## The simulation: SEEDS (10000) made-up histories of writers, logs and a bad store.
+	@half=$$(($(SEEDS) / 2)); $(GO) test -c -o bin/simulation.test ./writer/simulation && \
+	{ bin/simulation.test -test.run '^TestSeeds$$' -test.v -seeds $$half -first $(FIRST) & first=$$!; \
+	  bin/simulation.test -test.run '^TestSeeds$$' -seeds $$(($(SEEDS) - half)) -first $$(($(FIRST) + half)); second=$$?; \
+	  wait $$first && exit $$second; }
+
 fuzz: ## Every fuzz target for FUZZTIME (20s each).
 	@GO="$(GO)" FUZZTIME="$(FUZZTIME)" .ci/fuzz
 
@@ -56,6 +65,9 @@ soak: ## Killed, paused and restarted processes for SOAK_MINUTES (30), with a se
 		LAKEWEIR_KAFKA=$$kafka LAKEWEIR_DUCKDB=$$duckdb LAKEWEIR_SOAK_SECONDS=$$(($(SOAK_MINUTES) * 60)) \
 		LAKEWEIR_SOAK_SEED=$${LAKEWEIR_SOAK_SEED:-$$(date +%s)} LAKEWEIR_SOAK_RECORDS=$${LAKEWEIR_SOAK_RECORDS:-$$(($(SOAK_MINUTES) * 600000))} \
 		$(GO) test -count=1 -v -timeout $$(($(SOAK_MINUTES) + 10))m -run '^TestSoak$$' ./soak
+
+bench-e2e: ## Processor time, throughput and memory from a broker to files, beside DuckDB. Takes a quiet machine and 20 minutes.
+	cd integration && duckdb=$$(duckdb/install.sh) && LAKEWEIR_DUCKDB=$$duckdb $(GO) run ./bench
 
 compose-check: ## docker-compose.yml is one that `docker compose` accepts.
 	@if docker compose version >/dev/null 2>&1; then docker compose config --quiet; \

@@ -8,12 +8,15 @@ import (
 	"github.com/lakeweir/lakeweir/internal/overlay"
 )
 
-// Each mutant breaks a rule of the protocol. The first seven are the bugs of
-// the model that the protocol was proved with.
-var mutants = []struct {
+// mutant is a break of the code, by name.
+type mutant struct {
 	name  string
 	edits []overlay.Edit
-}{
+}
+
+// Each mutant breaks a rule of the protocol. The first seven are the bugs of
+// the model that the protocol was proved with.
+var mutants = []mutant{
 	{"BlindPut", []overlay.Edit{{
 		File: "commit.go",
 		Old:  "s.Store.Put(ctx, key, body, store.IfAbsent())",

@@ -77,6 +77,8 @@ func (s *session) finish(ctx context.Context, u *unit, p manifest.Plan) error {
 		if err := s.layOutAgain(ctx, u, p.Keys); err != nil {
 			return err
 		}
+	} else if err := s.sameLog(ctx); err != nil { // as before a plan: the log was read after the claim had asked
+		return err
 	}
 	return s.commit(ctx, u, func(context.Context) (*unit, error) { return nil, nil })
 }

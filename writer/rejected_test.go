@@ -8,6 +8,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -172,11 +173,12 @@ func TestDeadLettersWait(t *testing.T) {
 		c := config(t, s, newTape(tableRows, 5))
 		c.Limits = writer.Limits{MaxRows: 6, MaxAge: time.Second}
 		away := errors.New("no broker answers")
-		down := true
+		var down atomic.Bool
+		down.Store(true)
 		var sent []int64
 		c.Rejected = func(_ context.Context, _ string, letters iter.Seq2[manifest.DeadLetter, error]) (done int64, err error) {
 			for l := range letters {
-				if down && l.Offset > 11 {
+				if down.Load() && l.Offset > 11 {
 					return done, away
 				}
 				sent = append(sent, l.Offset)
@@ -192,7 +194,7 @@ func TestDeadLettersWait(t *testing.T) {
 		if st := w.Stats(); len(st) != 1 || len(st[0].Troubles) == 0 || !errors.Is(st[0].Troubles[0].Err, away) {
 			t.Errorf("the wait does not show: %+v", st)
 		}
-		down = false
+		down.Store(false)
 		w.Drain()
 		if err := wait(); err != nil {
 			t.Fatal(err)

@@ -3,8 +3,9 @@ package backoff
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/binary"
 	"log/slog"
-	"math/rand/v2"
 	"time"
 )
 
@@ -33,7 +34,7 @@ func (p *Pause) Wait(ctx context.Context) error {
 		return ctx.Err()
 	}
 	d := min(minPause<<min(p.tries-2, 16), maxPause)
-	d -= rand.N(d/2 + 1)
+	d -= atRandom(d/2 + 1)
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -42,4 +43,12 @@ func (p *Pause) Wait(ctx context.Context) error {
 	case <-timer.C:
 		return nil
 	}
+}
+
+// atRandom returns a duration from 0 to below n. It is drawn from crypto/rand,
+// which a simulation can make a function of its seed; pauses are rare.
+func atRandom(n time.Duration) time.Duration {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	return time.Duration(binary.LittleEndian.Uint64(b[:]) % uint64(n))
 }

@@ -1,0 +1,285 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/lakeweir/lakeweir/manifest"
+	"github.com/lakeweir/lakeweir/store"
+)
+
+// How long a run is.
+const (
+	leastSteps = 100 // with faults
+	moreSteps  = 200
+	calmSteps  = 4000 // without, until all must be published
+)
+
+// run drives the world: a time of troubles, then peace, in which everything has
+// to be published.
+func (w *world) run() {
+	for id := range w.partitions {
+		w.assign(id, w.launch())
+	}
+	for range leastSteps + w.random.IntN(moreSteps) {
+		w.settle()
+		if w.failure != "" {
+			return
+		}
+		w.act()
+	}
+	w.calm()
+	for range calmSteps {
+		w.settle()
+		if w.failure != "" || w.done() {
+			break
+		}
+		w.peace()
+	}
+	w.settle()
+	if w.failure == "" && !w.done() {
+		w.failf("not all is published after %d steps: %s", calmSteps, w.state())
+	}
+}
+
+// act does one thing.
+func (w *world) act() {
+	switch n := w.random.IntN(1000); {
+	case n < 720:
+		w.proceed()
+	case n < 800:
+		w.pass([]time.Duration{20 * time.Millisecond, 200 * time.Millisecond, time.Second, 5 * time.Second, 70 * time.Second}[w.random.IntN(5)])
+	case n < 860:
+		w.grow()
+	case n < 890:
+		w.land()
+	case n < 910:
+		w.move()
+	case n < 930:
+		w.crash()
+	case n < 960:
+		w.pause()
+	case n < 968:
+		w.drain()
+	case n < 980:
+		w.compact()
+	case n < 986:
+		w.retain()
+	case n < 996:
+		w.lead()
+	case n < 998:
+		w.pass(30 * 24 * time.Hour) // a clock that jumps
+	default:
+		w.recreate()
+	}
+}
+
+// proceed lets one call go.
+func (w *world) proceed() {
+	c, ok := pick(w, w.ready())
+	if !ok {
+		w.pass(100 * time.Millisecond)
+		return
+	}
+	v := pass
+	if w.faults && w.random.IntN(5) == 0 {
+		v = []verdict{refuse, refuse, lose, clash, late}[w.random.IntN(5)]
+		if (v == lose || v == clash || v == late) && c.kind != "put" && c.kind != "head" {
+			v = refuse
+		}
+	}
+	w.step(c.kind, "%v: %v", c, v)
+	if v != pass {
+		w.counts["fault "+v.String()]++
+	}
+	w.release(c, v)
+}
+
+// pass lets time go by.
+func (w *world) pass(d time.Duration) {
+	w.step("time", "%v", d)
+	time.Sleep(d)
+}
+
+func (w *world) log() (int32, *simLog) {
+	id := int32(w.random.IntN(int(w.partitions)))
+	return id, w.logs[id]
+}
+
+func (w *world) grow() {
+	id, l := w.log()
+	l.end += 1 + int64(w.random.IntN(25))
+	w.step("grow", "%d to %d", id, l.end)
+}
+
+// land lets a write arrive that its client gave up.
+func (w *world) land() {
+	if len(w.puts) == 0 {
+		return
+	}
+	i := w.random.IntN(len(w.puts))
+	p := w.puts[i]
+	w.puts = append(w.puts[:i:i], w.puts[i+1:]...)
+	w.step("land", "%s", p.key)
+	p.do()
+}
+
+// move gives a partition to another process, or back to one that had it.
+func (w *world) move() {
+	id, _ := w.log()
+	p, ok := pick(w, w.alive())
+	if !ok || len(w.alive()) < 2 || w.random.IntN(4) == 0 {
+		p = w.launch()
+	}
+	w.step("move", "%d to %d", id, p.id)
+	w.assign(id, p)
+}
+
+// crash ends a process, and another takes what it had, sooner or later.
+func (w *world) crash() {
+	p, ok := pick(w, w.alive())
+	if !ok {
+		return
+	}
+	w.step("crash", "%d", p.id)
+	p.crash(func() bool { return w.random.IntN(2) == 0 })
+	for id := range w.partitions {
+		if w.owners[id] == p {
+			w.assign(id, w.launch())
+		}
+	}
+}
+
+// pause stops a process, or lets one go on. What it had is given away.
+func (w *world) pause() {
+	p, ok := pick(w, w.alive())
+	if !ok {
+		return
+	}
+	p.paused = !p.paused
+	w.step("pause", "%d: %v", p.id, p.paused)
+	for id := range w.partitions {
+		if p.paused && w.owners[id] == p {
+			w.owners[id] = w.launch()
+			w.owners[id].begin(id)
+		}
+	}
+}
+
+// drain asks a process to end well. Its partitions go to a new one when it has.
+func (w *world) drain() {
+	p, ok := pick(w, w.alive())
+	if !ok {
+		return
+	}
+	w.step("drain", "%d", p.id)
+	p.writers.Drain()
+	for id := range w.partitions {
+		if w.owners[id] == p {
+			w.assign(id, w.launch())
+		}
+	}
+}
+
+// compact removes records of the log that are not published.
+func (w *world) compact() {
+	id, l := w.log()
+	w.step("compact", "%d", id)
+	for o := l.start; o < l.end-2; o++ {
+		if w.random.IntN(4) == 0 {
+			l.gone[o] = true
+		}
+	}
+}
+
+// retain moves the start of the log.
+func (w *world) retain() {
+	id, l := w.log()
+	if l.start < l.end {
+		l.start += 1 + int64(w.random.IntN(int(l.end-l.start)))
+	}
+	w.step("retain", "%d from %d", id, l.start)
+}
+
+// lead begins a leader epoch.
+func (w *world) lead() {
+	id, l := w.log()
+	l.ends = append(l.ends, l.end)
+	w.step("lead", "%d epoch %d from %d", id, len(l.ends), l.end)
+}
+
+// recreate deletes a topic and creates one of its name.
+func (w *world) recreate() {
+	id, old := w.log()
+	w.create(id)
+	w.logs[id].end = int64(w.random.IntN(int(2*old.end) + 2))
+	w.step("recreate", "%d with %d", id, w.logs[id].end)
+}
+
+// calm ends all faults: late writes arrive, paused processes go on, an operator
+// resets what belongs to a log that is gone, and one process is told to write
+// all partitions, whatever was lost.
+func (w *world) calm() {
+	w.faults = false
+	w.step("calm", "%s", w.state())
+	for len(w.puts) > 0 {
+		w.land()
+	}
+	for _, p := range w.processes {
+		p.paused = false
+	}
+	w.settle()
+	last := w.launch()
+	last.skip = true
+	for id := range w.partitions {
+		w.reset(id)
+		for _, p := range w.alive() {
+			if k := p.works[id]; k != nil {
+				k.cancel()
+			}
+		}
+		w.settle()
+		w.assign(id, last)
+	}
+}
+
+// reset is what an operator does who reads why the writer stopped.
+func (w *world) reset(id int32) {
+	h, err := manifest.Read(context.Background(), w.mem, id)
+	l := w.logs[id]
+	if errors.Is(err, store.ErrNotExist) || err == nil && h.Identity == l.identity() {
+		return
+	}
+	w.step("reset", "%d to log %d", id, l.tag)
+	_, err = manifest.Reset(context.Background(), direct{w}, manifest.Claimant{
+		Table: "t", Partition: id, Identity: l.identity(),
+		First: func(context.Context) (int64, error) { return l.start, nil },
+	})
+	if err != nil {
+		w.failf("reset %d: %v", id, err)
+	}
+}
+
+// direct is the store without a gate.
+type direct struct{ w *world }
+
+// peace lets a call go, or time.
+func (w *world) peace() {
+	if c, ok := pick(w, w.ready()); ok {
+		w.step(c.kind, "%v: pass", c)
+		w.release(c, pass)
+		return
+	}
+	w.pass(300 * time.Millisecond)
+}
+
+// done reports whether all logs are published to their ends.
+func (w *world) done() bool {
+	for id := range w.partitions {
+		if t := w.truths[id]; !t.seen || t.head.Identity != w.logs[id].identity() || t.head.Next != w.logs[id].end || t.head.Pending != nil {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,131 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/lakeweir/lakeweir/manifest"
+	"github.com/lakeweir/lakeweir/writer"
+)
+
+// process is one run of the software. It works on partitions that it believes
+// to be its own.
+type process struct {
+	w        *world
+	id       int
+	software string
+	rows     int64
+	skip     bool // counts lost records and goes on
+	writers  *writer.Writers
+	works    map[int32]*work
+	coins    int // of the software R
+
+	calls        int
+	dead, paused bool // dead ones never act again, paused ones not now
+}
+
+// work is the writing of one partition by one process.
+type work struct {
+	cancel context.CancelFunc
+	ended  bool
+	err    error
+}
+
+// errLeft ends the work on a partition that the group gave to another process.
+var errLeft = errors.New("the partition is another's")
+
+// begin works on a partition, unless the process does so already.
+func (p *process) begin(id int32) {
+	if k := p.works[id]; k != nil && !k.ended {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	k := &work{cancel: cancel}
+	p.works[id] = k
+	c := writer.Config{
+		Store: simStore{p}, Table: "t", Partition: id, Source: &simSource{p: p, id: id}, Schema: p.w.schema,
+		NewEncoder: func(manifest.Schema) (writer.Encoder, error) { return encoder{p, p.software}, nil },
+		Limits:     writer.Limits{MaxRows: p.rows, MaxAge: time.Second},
+		Published: func(ctx context.Context, next int64) error {
+			_, err := p.call(ctx, "told", fmt.Sprint(id, next), nil)
+			if err == nil {
+				p.w.told(id, next)
+			}
+			return err
+		},
+		Rejected: func(ctx context.Context, _ string, letters iter.Seq2[manifest.DeadLetter, error]) (int64, error) {
+			return p.reject(ctx, id, letters)
+		},
+		Confirmed: func(ctx context.Context) error { return p.confirm(ctx, id) },
+		Host:      fmt.Sprint(p.id), Software: p.software,
+	}
+	if p.skip {
+		c.OnDataLoss = writer.SkipLost
+	}
+	go func() {
+		err := p.writers.Run(ctx, c)
+		p.w.mu.Lock()
+		defer p.w.mu.Unlock()
+		k.ended, k.err = true, err
+	}()
+}
+
+// reject hands dead letters on, one by one or not at all.
+func (p *process) reject(ctx context.Context, id int32, letters iter.Seq2[manifest.DeadLetter, error]) (done int64, err error) {
+	v, err := p.call(ctx, "reject", fmt.Sprint(id), nil)
+	if err != nil {
+		return 0, err
+	}
+	for l, err := range letters {
+		if err != nil {
+			return done, err
+		}
+		if v != pass && done == 1 {
+			return done, errFault
+		}
+		p.w.truths[id].out[row{l.Offset, byte(l.Partition)}] = true
+		done++
+	}
+	return done, nil
+}
+
+// confirm asks the group.
+func (p *process) confirm(ctx context.Context, id int32) error {
+	if _, err := p.call(ctx, "confirm", fmt.Sprint(id), nil); err != nil {
+		return err
+	}
+	if p.w.owners[id] != p {
+		return errLeft
+	}
+	return nil
+}
+
+// crash ends the process at once. Calls that are on their way have an effect
+// later, or none.
+func (p *process) crash(effect func() bool) {
+	w := p.w
+	w.mu.Lock()
+	var waiting []*call
+	for _, c := range w.waiting {
+		if c.p == p {
+			waiting = append(waiting, c)
+		}
+	}
+	w.mu.Unlock()
+	for _, c := range waiting {
+		if (c.kind == "put" || c.kind == "head") && effect() {
+			w.release(c, late)
+		}
+	}
+	// The late ones are taken before the process is dead to the others.
+	w.settle()
+	w.mu.Lock()
+	p.dead = true
+	w.mu.Unlock()
+	for _, k := range p.works {
+		k.cancel()
+	}
+}

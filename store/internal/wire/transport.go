@@ -24,7 +24,7 @@ func Transport(driver, caFile string, skipVerify bool) (http.RoundTripper, error
 	t := &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
 		DialContext:           (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
-		MaxIdleConnsPerHost:   64, // a writer for each of many partitions, one host
+		MaxIdleConnsPerHost:   64,               // a writer for each of many partitions, one host
 		IdleConnTimeout:       15 * time.Second, // before stores close them: a PUT on one that is closed has an unknown outcome
 		TLSHandshakeTimeout:   10 * time.Second,
 		ExpectContinueTimeout: time.Second,

@@ -33,11 +33,10 @@ type world struct {
 	listed     map[spot]string
 	puts       []latePut
 
-	faults  bool
-	steps   int
-	trace   []string
-	counts  map[string]int // steps by kind
-	verbose bool
+	faults bool
+	steps  int
+	trace  []string
+	counts map[string]int // steps by kind
 
 	mu      sync.Mutex
 	waiting []*call

@@ -113,7 +113,7 @@ func killBefore(t *testing.T, p *lakeweirtest.Proxy, s *lakeweirtest.Sink) {
 	var mu sync.Mutex // held until the victim is known
 	var victim *lakeweirtest.Process
 	mu.Lock()
-	p.Before = func(c lakeweirtest.Call) int {
+	p.Refuse(func(c lakeweirtest.Call) int {
 		if !publishes(c) {
 			return 0
 		}
@@ -121,13 +121,13 @@ func killBefore(t *testing.T, p *lakeweirtest.Proxy, s *lakeweirtest.Sink) {
 		defer mu.Unlock()
 		once.Do(victim.Kill)
 		return http.StatusServiceUnavailable
-	}
+	})
 	victim = s.Start(t)
 	mu.Unlock()
 	if r := victim.Wait(); r.Code != -1 {
 		t.Fatalf("the command ended with %d before it was killed:\n%s", r.Code, r.Log)
 	}
-	p.Before = nil
+	p.Refuse(nil)
 }
 
 // 1000 records of which three are bad. The process is killed again and again:

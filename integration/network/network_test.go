@@ -151,7 +151,7 @@ func TestStoreBehindBadNetwork(t *testing.T) {
 			broker.CreateTopic(t, topic, partitions, nil)
 			proxy, place := lakeweirtest.NewProxy(t)
 			var arrived atomic.Int64
-			proxy.Before = func(lakeweirtest.Call) int { arrived.Add(1); return 0 }
+			proxy.Refuse(func(lakeweirtest.Call) int { arrived.Add(1); return 0 })
 			_, after, _ := strings.Cut(place.Settings, `"http://`)
 			direct, _, _ := strings.Cut(after, `"`)
 			l := newLink(t, "127.0.0.1:0", direct)

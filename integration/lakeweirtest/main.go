@@ -26,17 +26,27 @@ var (
 )
 
 // Main builds the command, runs the tests and ends what they share. It returns
-// the exit code, for os.Exit in TestMain of a package beside this one.
-func Main(m *testing.M) int {
-	if err := prepare(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
+// the exit code, for os.Exit in TestMain of a package beside this one. What the
+// package has to set up itself it does in before, when the command is there.
+func Main(m *testing.M, before ...func() error) int {
+	err := prepare()
 	defer os.RemoveAll(scratch)
 	defer stopGate()
 	defer stopDuckDB()
+	for _, f := range before {
+		if err == nil {
+			err = f()
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	return realkafka.Main(m)
 }
+
+// Binary returns the path of the command that Main has built.
+func Binary() string { return binary }
 
 func prepare() (err error) {
 	if source, err = filepath.Abs(".."); err != nil {

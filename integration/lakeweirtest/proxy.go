@@ -26,6 +26,13 @@ var gate struct {
 	dir     string // its buckets are folders of it, objects plain files
 }
 
+// Gateway returns the gateway of this test binary, which Main ends, and the
+// folder that its buckets are folders of.
+func Gateway() (*gateway.Gateway, string, error) {
+	g, err := sharedGate()
+	return g, gate.dir, err
+}
+
 func sharedGate() (*gateway.Gateway, error) {
 	gate.Lock()
 	defer gate.Unlock()

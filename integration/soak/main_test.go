@@ -6,14 +6,12 @@
 package soak
 
 import (
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"github.com/lakeweir/lakeweir/integration/gateway"
-	"github.com/lakeweir/lakeweir/integration/realkafka"
+	"github.com/lakeweir/lakeweir/integration/lakeweirtest"
 )
 
 // What the tests share. A gateway is one to a process.
@@ -24,34 +22,13 @@ var (
 	idsPy   string // the gateway changes the working directory, so paths are absolute
 )
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
+func TestMain(m *testing.M) { os.Exit(lakeweirtest.Main(m, setUp)) }
 
-func run(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "lakeweir-soak-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	binary, gateDir = filepath.Join(dir, "lakeweir"), filepath.Join(dir, "buckets")
+func setUp() (err error) {
 	if idsPy, err = filepath.Abs("ids.py"); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+		return err
 	}
-	build := exec.Command("go", "build", "-o", binary, "./cmd/lakeweir")
-	build.Dir = "../.."
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build the command: %v\n%s", err, out)
-		return 1
-	}
-	if err := os.Mkdir(gateDir, 0o755); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	if gate, err = gateway.Start(gateDir); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer gate.Stop()
-	return realkafka.Main(m)
+	binary = lakeweirtest.Binary()
+	gate, gateDir, err = lakeweirtest.Gateway()
+	return err
 }

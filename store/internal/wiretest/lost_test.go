@@ -167,20 +167,21 @@ func (c *reworded) RoundTrip(r *http.Request) (*http.Response, error) {
 // Two processes create the first head of a partition at the same moment: each
 // time one of them does, and the other claims on top of it (B08 e).
 func TestFirstHeadRaces(t *testing.T) {
-	const rounds = 1000
+	const rounds, atATime = 1000, 50 // in a store: lists of a fuller one cost more
 	each(t, func(t *testing.T, open func(context.Context, http.RoundTripper) (store.Store, error)) {
-		srv := &fakes3.Server{}
-		a, err := open(t.Context(), fakes3.Inside{Server: srv})
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := open(t.Context(), fakes3.Inside{Server: srv})
-		if err != nil {
-			t.Fatal(err)
-		}
+		var both [2]store.Store
 		for n := range rounds {
+			if n%atATime == 0 {
+				srv := &fakes3.Server{}
+				for i := range both {
+					var err error
+					if both[i], err = open(t.Context(), fakes3.Inside{Server: srv}); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
 			created, claimed := make(chan bool, 2), make(chan uint64, 2)
-			for _, s := range []store.Store{a, b} {
+			for _, s := range both {
 				go func() {
 					_, err := s.Put(t.Context(), fmt.Sprint("race/", n), []byte{'x'}, store.IfAbsent())
 					created <- err == nil

@@ -215,10 +215,9 @@ func FuzzInflate(f *testing.F) {
 		if want, err := gunzip(body); codec == codecGzip && len(body) > 0 && err == nil && !bytes.Equal(out, want) {
 			t.Errorf("gzip: %d bytes, compress/gzip has %d", len(out), len(want))
 		}
-		for _, codec := range allCodecs {
-			if out, err := used.inflate(wire(codec), pack(t, codec, body), fuzzLimit); len(body) <= fuzzLimit && (err != nil || !bytes.Equal(out, body)) {
-				t.Errorf("codec %d: %d bytes of %d come back: %v", codec, len(out), len(body), err)
-			}
+		one := allCodecs[uint16(codec)%uint16(len(allCodecs))]
+		if out, err := used.inflate(wire(one), pack(t, one, body), fuzzLimit); len(body) <= fuzzLimit && (err != nil || !bytes.Equal(out, body)) {
+			t.Errorf("codec %d: %d bytes of %d come back: %v", one, len(out), len(body), err)
 		}
 	})
 }

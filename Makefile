@@ -48,7 +48,7 @@ vulncheck: ## Known holes in what we call. Says so and goes on where the databas
 sim: ## The simulation: SEEDS (10000) made-up histories of writers, logs and a bad store.
 	@half=$$(($(SEEDS) / 2)); $(GO) test -c -o bin/simulation.test ./writer/simulation && \
 	{ bin/simulation.test -test.run '^TestSeeds$$' -test.v -seeds $$half -first $(FIRST) & first=$$!; \
-	  bin/simulation.test -test.run '^TestSeeds$$' -seeds $$(($(SEEDS) - half)) -first $$(($(FIRST) + half)); second=$$?; \
+	  bin/simulation.test -test.run '^(TestSeeds|TestReplay)$$' -replays 200 -seeds $$(($(SEEDS) - half)) -first $$(($(FIRST) + half)); second=$$?; \
 	  wait $$first && exit $$second; }
 
 fuzz: ## Every fuzz target for FUZZTIME (20s each).

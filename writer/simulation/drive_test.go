@@ -29,6 +29,7 @@ func (w *world) run() {
 		}
 		w.act()
 	}
+	w.settle()
 	w.calm()
 	for range calmSteps {
 		w.settle()

@@ -11,6 +11,12 @@
 //     for the store to check, and kept as user metadata for stores that do
 //     neither. The payload is not signed, which would hash it again. The
 //     automatic checksum of minio-go sends nothing at all on a single PUT.
+//   - A store that refuses the header of the checksum is written to without it.
+//   - A body that is read is compared with the SHA-256 in the user metadata: a
+//     digit of a head that was changed on its way would pass all else.
+//   - A PUT is done on a clear answer only: an ETag and no error in the body.
+//   - A request is sent three times at the most. The callers try again with
+//     growing pauses, and the product of both is what a failing store gets.
 //   - Answers are understood by their HTTP status, since the codes of stores
 //     differ.
 package minio

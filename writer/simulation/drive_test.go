@@ -110,7 +110,7 @@ func (w *world) log() (int32, *simLog) {
 
 func (w *world) grow() {
 	id, l := w.log()
-	l.end += 1 + int64(w.random.IntN(25))
+	l.end += 1 + int64(w.random.IntN(16))
 	w.step("grow", "%d to %d", id, l.end)
 }
 
@@ -232,7 +232,7 @@ func (w *world) calm() {
 	}
 	w.settle()
 	last := w.launch()
-	last.skip = true
+	last.skip, last.rows = true, 30
 	for id := range w.partitions {
 		w.reset(id)
 		for _, p := range w.alive() {

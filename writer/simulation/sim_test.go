@@ -14,10 +14,10 @@ import (
 )
 
 var (
-	seeds = flag.Int("seeds", 100, "how many seeds to run")
+	seeds   = flag.Int("seeds", 100, "how many seeds to run")
 	replays = flag.Int("replays", 20, "how many of them to run twice")
-	first = flag.Uint64("first", 1, "the first of them")
-	only  = flag.Uint64("seed", 0, "run this one and print its steps")
+	first   = flag.Uint64("first", 1, "the first of them")
+	only    = flag.Uint64("seed", 0, "run this one and print its steps")
 )
 
 func schema(t *testing.T) manifest.Schema {

@@ -167,14 +167,17 @@ func (t *tail) fill(size int64) error {
 	return nil
 }
 
+// rescue makes an error of a panic: the bytes come from outside, and the library
+// does not check all it reads. It is to be deferred.
+func rescue(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("%w: panic: %v", ErrFooter, p)
+	}
+}
+
 // open opens a file by its footer alone.
 func open(r io.ReaderAt, size int64) (f *parquet.File, err error) {
-	// The bytes come from outside, and the library does not check all it reads.
-	defer func() {
-		if p := recover(); p != nil {
-			f, err = nil, fmt.Errorf("%w: panic: %v", ErrFooter, p)
-		}
-	}()
+	defer rescue(&err)
 	t, err := readTail(r, size)
 	if err != nil {
 		return nil, err
@@ -184,18 +187,30 @@ func open(r io.ReaderAt, size int64) (f *parquet.File, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrFooter, err)
 	}
+	kinds(f.Root())
 	return f, nil
+}
+
+// kinds asks each leaf for its kind. A group without children passes for a
+// leaf, and panics.
+func kinds(c *parquet.Column) {
+	if c.Leaf() {
+		c.Type().Kind()
+	}
+	for _, kid := range c.Columns() {
+		kinds(kid)
+	}
 }
 
 // ReadFooter returns what the footer of a file says. It reads the end of r
 // only. Key and SHA256 of the File are not known and empty.
-func ReadFooter(r io.ReaderAt, size int64) (manifest.Description, error) {
+func ReadFooter(r io.ReaderAt, size int64) (d manifest.Description, err error) {
+	defer rescue(&err)
 	f, err := open(r, size)
 	if err != nil {
 		return manifest.Description{}, fmt.Errorf("read footer: %w", err)
 	}
-	d, err := parseMetadata(f)
-	if err != nil {
+	if d, err = parseMetadata(f); err != nil {
 		return manifest.Description{}, fmt.Errorf("read footer: %w", err)
 	}
 	d.File.Rows, d.File.Bytes = f.NumRows(), size

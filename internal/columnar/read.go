@@ -22,7 +22,8 @@ type File struct {
 }
 
 // Open opens a file. It reads the footer only.
-func Open(r io.ReaderAt, size int64) (*File, error) {
+func Open(r io.ReaderAt, size int64) (file *File, err error) {
+	defer rescue(&err)
 	f, err := open(r, size)
 	if err != nil {
 		return nil, fmt.Errorf("open: %w", err)
@@ -91,12 +92,16 @@ func (f *File) find(name string) (int, error) {
 
 // group yields the rows of a row group until yield returns false.
 func (f *File) group(g parquet.RowGroup, offset, value int, yield func(Row) bool) error {
-	chunks := g.ColumnChunks()
-	offsets := reader{values: parquet.NewColumnChunkValueReader(chunks[offset])}
+	offsets, err := newReader(g, offset)
+	if err != nil {
+		return err
+	}
 	defer offsets.close()
-	values := reader{}
+	var values *reader
 	if value >= 0 {
-		values.values = parquet.NewColumnChunkValueReader(chunks[value])
+		if values, err = newReader(g, value); err != nil {
+			return err
+		}
 		defer values.close()
 	}
 	var buf []byte
@@ -133,6 +138,11 @@ type reader struct {
 	i, n   int
 }
 
+func newReader(g parquet.RowGroup, column int) (r *reader, err error) {
+	defer rescue(&err)
+	return &reader{values: parquet.NewColumnChunkValueReader(g.ColumnChunks()[column])}, nil
+}
+
 func (r *reader) close() { _ = r.values.Close() } // it was only read
 
 func (r *reader) next() (parquet.Value, error) {
@@ -147,11 +157,7 @@ func (r *reader) next() (parquet.Value, error) {
 
 // fill takes at least one value. The library panics on some damaged pages.
 func (r *reader) fill() (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%w: panic: %v", ErrFooter, p)
-		}
-	}()
+	defer rescue(&err)
 	r.i, r.n = 0, 0
 	for r.n == 0 && err == nil {
 		r.n, err = r.values.ReadValues(r.buf[:])

@@ -1,10 +1,13 @@
 package columnar
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 
+	"github.com/klauspost/compress/zstd"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 )
 
@@ -62,7 +65,100 @@ func (f *File) chunk(m *format.ColumnMetaData) error {
 		if !s.ok || packed < 0 || packed > rest || full < 0 || full > maxSmall+maxRatio*packed {
 			return fmt.Errorf("%w: the header of the page at %d claims %d bytes of %d, and %d inflated", ErrFooter, at, packed, rest, full)
 		}
+		if err := f.page(m.Codec, b[:s.at], end-rest); err != nil {
+			return fmt.Errorf("the page at %d: %w", at, err)
+		}
 		at = end - rest + packed
 	}
 	return nil
+}
+
+// frameBytes is the most that the beginning of a compressed page takes that
+// tells the size of it (RFC 8878, section 3.1.1.1: 18 bytes of zstd).
+const frameBytes = 18
+
+// page checks that the body of a page does not inflate to more than its header
+// says, so far that it takes little time. The library believes what the body
+// says, and never ends with LZ4 that is damaged.
+func (f *File) page(codec format.CompressionCodec, header []byte, at int64) error {
+	var h format.PageHeader
+	if err := thrift.Unmarshal(new(thrift.CompactProtocol), header, &h); err != nil {
+		return fmt.Errorf("%w: its header: %w", ErrFooter, err)
+	}
+	size := int64(h.CompressedPageSize)
+	if v2 := h.DataPageHeaderV2; v2.Valid { // its levels are in front, as they are
+		levels := int64(v2.V.RepetitionLevelsByteLength) + int64(v2.V.DefinitionLevelsByteLength)
+		if levels < 0 || levels > size || v2.V.RepetitionLevelsByteLength < 0 || v2.V.DefinitionLevelsByteLength < 0 {
+			return fmt.Errorf("%w: levels of %d bytes in %d", ErrFooter, levels, size)
+		}
+		at, size = at+levels, size-levels
+		if v2.V.IsCompressed.Valid && !v2.V.IsCompressed.V {
+			return nil
+		}
+	}
+	if codec != format.Lz4Raw {
+		size = min(size, frameBytes)
+	}
+	body := make([]byte, size)
+	if _, err := f.from.ReadAt(body, at); err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read it: %w", err)
+	}
+	if told, ok := inflated(codec, body); !ok || told > uint64(h.UncompressedPageSize) {
+		return fmt.Errorf("%w: its body inflates to %d bytes, or is damaged; its header says %d", ErrFooter, told, h.UncompressedPageSize)
+	}
+	return nil
+}
+
+// inflated returns what the body of a page says that it inflates to, 0 when it
+// does not say; ok is false for LZ4 that is damaged.
+func inflated(codec format.CompressionCodec, body []byte) (size uint64, ok bool) {
+	switch {
+	case len(body) == 0:
+	case codec == format.Snappy:
+		size, _ = binary.Uvarint(body)
+	case codec == format.Zstd:
+		var h zstd.Header
+		if h.Decode(body) == nil && h.HasFCS {
+			size = h.FrameContentSize
+		}
+	case codec == format.Lz4Raw:
+		return lz4Size(body)
+	}
+	return size, true
+}
+
+// lz4Size returns what a block of LZ4 inflates to
+// (https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md): sequences of
+// a token, literals, and a match in what came before; the last has no match.
+func lz4Size(b []byte) (size uint64, ok bool) {
+	// length reads on where four bits were not enough.
+	length := func(four byte) (n uint64) {
+		n = uint64(four)
+		for more := four == 15; more && len(b) > 0; b = b[1:] {
+			n += uint64(b[0])
+			more = b[0] == 255
+		}
+		return n
+	}
+	for len(b) > 0 {
+		token := b[0]
+		b = b[1:]
+		literals := length(token >> 4)
+		if literals > uint64(len(b)) {
+			return size, false
+		}
+		b, size = b[literals:], size+literals
+		if len(b) == 0 {
+			return size, true
+		}
+		if len(b) < 2 {
+			return size, false
+		}
+		back := uint64(binary.LittleEndian.Uint16(b))
+		if b = b[2:]; back == 0 || back > size {
+			return size, false
+		}
+		size += length(token&15) + 4
+	}
+	return size, false
 }

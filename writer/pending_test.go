@@ -3,11 +3,13 @@ package writer_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 
 	"github.com/lakeweir/lakeweir/manifest"
 	"github.com/lakeweir/lakeweir/store"
+	"github.com/lakeweir/lakeweir/store/fault"
 	"github.com/lakeweir/lakeweir/writer"
 )
 
@@ -65,6 +67,42 @@ func TestTopicIsRecreatedWhileRecovering(t *testing.T) {
 	}
 	for i := range s.List(t.Context(), "data/", "") {
 		t.Errorf("%s is written", i.Key)
+	}
+}
+
+// truncated is a log that an unclean election cuts off at offset 12 after the
+// claim has looked at it, before anything is read. Other records follow.
+type truncated struct{ *tape }
+
+func (r truncated) Seek(ctx context.Context, offset int64) error {
+	r.change(func() { r.epochs = []int64{12} })
+	return r.tape.Seek(ctx, offset)
+}
+
+// The log was truncated below what is published, and the records of a pending
+// range are those that came instead: its plan is not filled with them. (Seed
+// 1039 of the simulation found that it was.)
+func TestLogIsTruncatedWhileRecovering(t *testing.T) {
+	s := finished(t, 20)
+	dying, die := context.WithCancel(t.Context())
+	c := config(t, fault.Wrap(s, func(_ context.Context, c fault.Call) fault.Action {
+		if c.Op == fault.Put && strings.HasPrefix(c.Key, "data/") {
+			die()
+			return fault.Before()
+		}
+		return fault.Action{}
+	}), newTape(tableRows, 5))
+	c.Once = true
+	if err := writer.New(nil).Run(dying, c); err == nil || head(t, s).Pending == nil {
+		t.Fatalf("no plan is pending: %v", err)
+	}
+	c = config(t, s, newTape(tableRows, 5))
+	c.Source, c.Once = truncated{newTape(tableRows, 5)}, true
+	if err := writer.New(nil).Run(t.Context(), c); !errors.Is(err, manifest.ErrIdentity) {
+		t.Fatalf("err %v, want %v", err, manifest.ErrIdentity)
+	}
+	if h := head(t, s); h.Next != 20 || h.Pending == nil {
+		t.Errorf("next %d, pending %v", h.Next, h.Pending)
 	}
 }
 

@@ -66,6 +66,12 @@ func (s *session) readAgain(ctx context.Context, p manifest.Plan, lost int64) (*
 	s.budget.grew(s.holder, u.size())
 	s.budget.left(s.holder)
 	s.units = append(s.units, u)
+	s.epoch = s.log.Head().LeaderEpoch
+	for _, b := range batches { // it may have been truncated after the claim
+		if err := s.sameEpoch(ctx, b); err != nil {
+			return nil, err
+		}
+	}
 	return u, s.encode(ctx, u)
 }
 

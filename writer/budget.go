@@ -19,7 +19,7 @@ type Budget struct {
 	held    int64   // part of used that nothing frees before more is read
 	line    []*turn // of those who wait in Acquire
 	freed   chan struct{}
-	holders map[*holder]struct{}
+	holders []*holder // the oldest first
 }
 
 // turn is the place of a caller of Acquire in the line.
@@ -35,7 +35,7 @@ type holder struct {
 
 // NewBudget returns a Budget of limit bytes; 0 is no bound.
 func NewBudget(limit int64) *Budget {
-	return &Budget{limit: limit, freed: make(chan struct{}), holders: map[*holder]struct{}{}}
+	return &Budget{limit: limit, freed: make(chan struct{})}
 }
 
 // Acquire charges n bytes, and waits until they are free. More than the whole
@@ -105,8 +105,9 @@ func (b *Budget) Used() int64 {
 	return b.used
 }
 
-// relieve asks the largest open batch to be cut, if there is too little room
-// even when all that is on its way to the store has arrived.
+// relieve asks the largest open batch, of equals the oldest, to be cut, if
+// there is too little room even when all that is on its way to the store has
+// arrived.
 func (b *Budget) relieve() {
 	var wanted int64 // by the first in line
 	if len(b.line) > 0 {
@@ -116,7 +117,7 @@ func (b *Budget) relieve() {
 		return
 	}
 	var largest *holder
-	for h := range b.holders {
+	for _, h := range b.holders {
 		if largest == nil || h.open > largest.open {
 			largest = h
 		}
@@ -125,7 +126,7 @@ func (b *Budget) relieve() {
 		return
 	}
 	if largest.give != nil {
-		delete(b.holders, largest)
+		b.remove(largest)
 		go largest.give()
 		return
 	}
@@ -140,7 +141,7 @@ func (b *Budget) join() *holder {
 	h := &holder{cut: make(chan struct{}, 1)}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.holders[h] = struct{}{}
+	b.holders = append(b.holders, h)
 	return h
 }
 
@@ -149,7 +150,7 @@ func (b *Budget) joinKept(n int64, give func()) *holder {
 	h := &holder{open: n, give: give}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.holders[h] = struct{}{}
+	b.holders = append(b.holders, h)
 	b.relieve()
 	return h
 }
@@ -158,7 +159,11 @@ func (b *Budget) joinKept(n int64, give func()) *holder {
 func (b *Budget) leave(h *holder) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	delete(b.holders, h)
+	b.remove(h)
+}
+
+func (b *Budget) remove(h *holder) {
+	b.holders = slices.DeleteFunc(b.holders, func(o *holder) bool { return o == h })
 }
 
 // grew says that the open batch holds n bytes more. One who waits may have

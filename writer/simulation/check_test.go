@@ -13,11 +13,15 @@ import (
 
 // truth is what was seen of one partition, for what may never be taken back.
 type truth struct {
-	head      manifest.Head
-	seen      bool
-	top       int64        // the highest next offset of all generations
-	published map[row]bool // rows and dead letters that heads name
-	out       map[row]bool // dead letters that were handed on
+	head  manifest.Head
+	seen  bool
+	top   int64        // the highest next offset of all generations
+	files int64        // that heads name, of all generations
+	out   map[row]bool // dead letters that were handed on
+
+	// Of the generation of the head.
+	published map[row]bool // rows and dead letters that it names
+	tales     []int        // of its log, that all of it agrees with
 }
 
 // failf notes the first thing that went wrong.
@@ -31,6 +35,8 @@ func (w *world) failf(format string, args ...any) {
 
 // wrote checks a write that has happened, whoever made it.
 func (w *world) wrote(key string, body []byte) {
+	sum := sha256.Sum256(body)
+	w.trace = append(w.trace, fmt.Sprintf("     %s is %x", key, sum[:4]))
 	if id, err := manifest.ParseHeadKey(key); err == nil {
 		w.moved(id)
 		return
@@ -38,7 +44,7 @@ func (w *world) wrote(key string, body []byte) {
 	if !strings.HasPrefix(key, "data/") && !strings.HasPrefix(key, "dead/") {
 		return
 	}
-	if sum, ok := w.named[key]; ok && sum != sha256.Sum256(body) {
+	if old, ok := w.named[key]; ok && old != sum {
 		w.failf("%s is published and was changed", key)
 	}
 	w.removed(key)
@@ -71,6 +77,14 @@ func place(key string, r row) spot {
 	return spot{fmt.Sprint(dead, n.Partition), r}
 }
 
+// deleted checks a DELETE: nothing that writers do removes what is published.
+func (w *world) deleted(key string) {
+	if _, ok := w.named[key]; ok {
+		w.failf("%s is published and was deleted", key)
+	}
+	w.removed(key)
+}
+
 // removed forgets the rows of an object that is written anew, or deleted.
 func (w *world) removed(key string) {
 	for _, r := range w.objects[key] {
@@ -101,12 +115,16 @@ func (w *world) moved(id int32) {
 			w.failf("generation %d of %d begins with %d published", h.Generation, id, h.Next-h.First)
 		}
 	}
-	from := h.First
-	if t.seen && h.Generation == was.Generation {
-		from = was.Next
+	from := was.Next
+	if !t.seen || h.Generation != was.Generation {
+		from = h.First
+		t.published, t.tales = map[row]bool{}, []int{w.byTag(h.Identity.Topic[0]).now()}
 	}
 	t.head, t.seen, t.top = h, true, max(t.top, h.Next)
 	w.newRanges(t, from)
+	if h.Totals.Files != t.files {
+		w.failf("head of %d counts %d files, it is %d", id, h.Totals.Files, t.files)
+	}
 }
 
 // newRanges checks what a change of a head has published, from an offset on.
@@ -140,36 +158,78 @@ func (w *world) newRanges(t *truth, from int64) {
 // head has them, and hold every record of the log once.
 func (w *world) newRange(t *truth, r manifest.RangeRecord, from int64) {
 	l := w.byTag(t.head.Identity.Topic[0])
-	in := map[int64]bool{}
+	in := map[int64]byte{}
+	var rows, dead int64
 	for _, f := range slices.Concat(r.Data, r.Dead) {
-		o, err := w.mem.Get(context.Background(), f.Key, store.Span{})
-		if err != nil || sha256.Sum256(o.Body) != f.SHA256 || o.Size != f.Bytes {
-			w.failf("published %s is not as its head says: %v", f.Key, err)
-			continue
-		}
-		w.named[f.Key] = f.SHA256
-		_, rows, _ := read(o.Body)
-		for _, x := range rows {
-			switch {
-			case x.tag != l.tag || x.offset < r.Start || x.offset >= r.Next || l.absent(x.offset):
-				w.failf("%s has %d of log %d, which is no record of %s of log %d", f.Key, x.offset, x.tag, r.Range, l.tag)
-			case t.published[x]:
-				w.failf("row %d of %d is published twice", x.offset, t.head.ID)
-			case strings.HasPrefix(f.Key, "dead/") && !t.out[x]:
-				w.failf("dead letter %d of %d is published and was not handed on", x.offset, t.head.ID)
+		t.files++
+		for _, x := range w.published(f) {
+			if strings.HasPrefix(f.Key, "dead/") {
+				dead++
+				if !t.out[x] {
+					w.failf("dead letter %d of %d is published and was not handed on", x.offset, t.head.ID)
+				}
+			} else {
+				rows++
 			}
-			t.published[x], in[x.offset] = true, true
+			if t.published[x] {
+				w.failf("row %d of %d is published twice", x.offset, t.head.ID)
+			}
+			if x.offset < r.Start || x.offset >= r.Next {
+				w.failf("%s has row %d", f.Key, x.offset)
+			}
+			t.published[x], in[x.offset] = true, x.tag
 		}
 	}
-	for o := from; o < r.Next; o++ {
-		lost := r.Counts.Lost > 0 && o < l.start && (from > r.Start || o < r.Start+r.Counts.Lost)
-		if !lost && !l.absent(o) && !l.gone[o] && o < l.end && !in[o] {
-			w.failf("record %d of %d is in no file of %s", o, t.head.ID, r.Range)
-		}
+	if len(r.Keys()) > 0 && (r.Counts.Rows != rows || r.Counts.Dead != dead) {
+		w.failf("%s of %d counts %+v, it has %d rows and %d dead letters", r.Range, t.head.ID, r.Counts, rows, dead)
 	}
 	if r.Counts.Lost > 0 && r.Start+r.Counts.Lost > l.start {
 		w.failf("%d offsets of %s are called lost, the log begins at %d", r.Counts.Lost, r.Range, l.start)
 	}
+	var why string
+	t.tales = slices.DeleteFunc(t.tales, func(tale int) bool {
+		if s := l.disagrees(tale, r, from, in); s != "" {
+			why = s
+			return true
+		}
+		return false
+	})
+	if len(t.tales) == 0 {
+		w.failf("%s of %d: %s", r.Range, t.head.ID, why)
+	}
+}
+
+// published returns the rows of a file that a head names, which has to be as
+// the head says.
+func (w *world) published(f manifest.File) []row {
+	o, err := w.mem.Get(context.Background(), f.Key, store.Span{})
+	if err != nil || sha256.Sum256(o.Body) != f.SHA256 || o.Size != f.Bytes {
+		w.failf("published %s is not as its head says: %v", f.Key, err)
+		return nil
+	}
+	w.named[f.Key] = f.SHA256
+	_, rows, err := read(o.Body)
+	if err != nil || int64(len(rows)) != f.Rows {
+		w.failf("published %s has %d rows, its head says %d: %v", f.Key, len(rows), f.Rows, err)
+	}
+	return rows
+}
+
+// disagrees says why the rows of a range, by offset, cannot be all that a tale
+// has from an offset on.
+func (l *simLog) disagrees(tale int, r manifest.RangeRecord, from int64, in map[int64]byte) string {
+	for o := r.Start; o < r.Next; o++ {
+		tag, ok := in[o]
+		holds := l.holds(tale, o)
+		if ok && (!holds || tag != l.tagOf(tale, o)) {
+			return fmt.Sprintf("row %d of era %d is no record of tale %d of log %d", o, tag, tale, l.tag)
+		}
+		lost := r.Counts.Lost > 0 && o < l.start && (from > r.Start || o < r.Start+r.Counts.Lost)
+		if o >= from && !ok && holds && !lost && !l.gone[o] {
+			return fmt.Sprintf("record %d of tale %d of log %d is in no file", o, tale, l.tag)
+		}
+	}
+	return ""
 }
 
 // told checks what the brokers are told. A writer that was fenced by a reset may

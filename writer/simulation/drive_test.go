@@ -2,17 +2,16 @@ package simulation
 
 import (
 	"context"
-	"errors"
+	"slices"
 	"time"
 
 	"github.com/lakeweir/lakeweir/manifest"
-	"github.com/lakeweir/lakeweir/store"
 )
 
 // How long a run is.
 const (
 	leastSteps = 100 // with faults
-	moreSteps  = 200
+	moreSteps  = 400
 	calmSteps  = 4000 // without, until all must be published
 )
 
@@ -44,38 +43,6 @@ func (w *world) run() {
 	}
 }
 
-// act does one thing.
-func (w *world) act() {
-	switch n := w.random.IntN(1000); {
-	case n < 720:
-		w.proceed()
-	case n < 800:
-		w.pass([]time.Duration{20 * time.Millisecond, 200 * time.Millisecond, time.Second, 5 * time.Second, 70 * time.Second}[w.random.IntN(5)])
-	case n < 860:
-		w.grow()
-	case n < 890:
-		w.land()
-	case n < 910:
-		w.move()
-	case n < 930:
-		w.crash()
-	case n < 960:
-		w.pause()
-	case n < 968:
-		w.drain()
-	case n < 980:
-		w.compact()
-	case n < 986:
-		w.retain()
-	case n < 996:
-		w.lead()
-	case n < 998:
-		w.pass(30 * 24 * time.Hour) // a clock that jumps
-	default:
-		w.recreate()
-	}
-}
-
 // proceed lets one call go.
 func (w *world) proceed() {
 	c, ok := pick(w, w.ready())
@@ -83,13 +50,7 @@ func (w *world) proceed() {
 		w.pass(100 * time.Millisecond)
 		return
 	}
-	v := pass
-	if w.faults && w.random.IntN(5) == 0 {
-		v = []verdict{refuse, refuse, lose, clash, late}[w.random.IntN(5)]
-		if (v == lose || v == clash || v == late) && c.kind != "put" && c.kind != "head" {
-			v = refuse
-		}
-	}
+	v := w.verdict(c)
 	w.step(c.kind, "%v: %v", c, v)
 	if v != pass {
 		w.counts["fault "+v.String()]++
@@ -197,8 +158,9 @@ func (w *world) compact() {
 // retain moves the start of the log.
 func (w *world) retain() {
 	id, l := w.log()
-	if l.start < l.end {
-		l.start += 1 + int64(w.random.IntN(int(l.end-l.start)))
+	// Not past a cut: what was there before it could not be told any more.
+	if end := slices.Min(append(l.cuts, l.end)); l.start < end {
+		l.start += 1 + int64(w.random.IntN(int(end-l.start)))
 	}
 	w.step("retain", "%d from %d", id, l.start)
 }
@@ -208,6 +170,22 @@ func (w *world) lead() {
 	id, l := w.log()
 	l.ends = append(l.ends, l.end)
 	w.step("lead", "%d epoch %d from %d", id, len(l.ends), l.end)
+}
+
+// truncate is an unclean election: the end of the log is lost, and other
+// records come to be there.
+func (w *world) truncate() {
+	id, l := w.log()
+	if l.start == l.end {
+		return
+	}
+	at, was := l.end-1-int64(w.random.IntN(int(min(l.end-l.start, 12)))), l.now()
+	l.cut(at, w.newTag())
+	if t := w.truths[id]; t.seen && t.head.Identity == l.identity() && t.head.Next <= at && slices.Contains(t.tales, was) {
+		t.tales = append(t.tales, l.now())
+	}
+	l.end += int64(w.random.IntN(16))
+	w.step("truncate", "%d at %d, then to %d", id, at, l.end)
 }
 
 // recreate deletes a topic and creates one of its name.
@@ -222,7 +200,7 @@ func (w *world) recreate() {
 // resets what belongs to a log that is gone, and one process is told to write
 // all partitions, whatever was lost.
 func (w *world) calm() {
-	w.faults = false
+	w.down, w.mute, w.mood.fault = 0, 0, 0
 	w.step("calm", "%s", w.state())
 	for len(w.puts) > 0 {
 		w.land()
@@ -234,7 +212,9 @@ func (w *world) calm() {
 	last := w.launch()
 	last.skip, last.rows = true, 30
 	for id := range w.partitions {
-		w.reset(id)
+		if w.stuck(id) {
+			w.reset(id)
+		}
 		for _, p := range w.alive() {
 			if k := p.works[id]; k != nil {
 				k.cancel()
@@ -245,15 +225,34 @@ func (w *world) calm() {
 	}
 }
 
-// reset is what an operator does who reads why the writer stopped.
+// stuck reports whether the head of a partition is of another log than there
+// is: all that helps is a reset.
+func (w *world) stuck(id int32) bool {
+	t, l := w.truths[id], w.logs[id]
+	if !t.seen {
+		return false
+	}
+	if t.head.Identity != l.identity() {
+		return true
+	}
+	reached, end := t.head.Next, int64(-1)
+	if t.head.Pending != nil {
+		reached = t.head.Pending.Next
+	}
+	if t.head.LeaderEpoch >= 0 {
+		end = l.epochEnd(t.head.LeaderEpoch)
+	}
+	return end >= 0 && end < t.head.Next || reached > l.end && end < reached
+}
+
+// reset begins a new generation.
 func (w *world) reset(id int32) {
-	h, err := manifest.Read(context.Background(), w.mem, id)
 	l := w.logs[id]
-	if errors.Is(err, store.ErrNotExist) || err == nil && h.Identity == l.identity() {
+	if !w.truths[id].seen {
 		return
 	}
 	w.step("reset", "%d to log %d", id, l.tag)
-	_, err = manifest.Reset(context.Background(), direct{w}, manifest.Claimant{
+	_, err := manifest.Reset(context.Background(), direct{w}, manifest.Claimant{
 		Table: "t", Partition: id, Identity: l.identity(),
 		First: func(context.Context) (int64, error) { return l.start, nil },
 	})

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/lakeweir/lakeweir/manifest"
@@ -33,7 +34,7 @@ type header struct {
 	Epoch    int32 // of the last batch
 }
 
-// row is a line of an object: an offset, and which log it is from.
+// row is a line of an object: an offset, and the era of the log it is from.
 type row struct {
 	offset int64
 	tag    byte
@@ -75,7 +76,7 @@ func (e encoder) place(job manifest.Job) (map[string][]row, manifest.Counts) {
 		for r := range b.All() {
 			n := manifest.Name{Partition: job.Partition, Range: job.Range, Attempt: job.Attempt}
 			kind, tag, _ := strings.Cut(string(r.Value), " ")
-			line := row{r.Offset, tag[0] - '0'}
+			line := row{r.Offset, tagFrom(tag)}
 			if kind == "bad" {
 				rows[n.Dead()] = append(rows[n.Dead()], line)
 				counts.Dead++
@@ -93,6 +94,15 @@ func (e encoder) place(job manifest.Job) (map[string][]row, manifest.Counts) {
 	}
 	counts.Absent = job.Len() - counts.Sum()
 	return rows, counts
+}
+
+// tagFrom reads the tag that a value ends with.
+func tagFrom(s string) byte {
+	n, err := strconv.ParseUint(s, 10, 8)
+	if err != nil {
+		panic(err) // read wrote it
+	}
+	return byte(n)
 }
 
 func (e encoder) Vacant(job manifest.Job, _ string) ([]byte, error) {

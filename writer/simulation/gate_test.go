@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 )
 
 // verdict is how a call is met.
@@ -17,10 +18,16 @@ const (
 	lose           // the effect, and an error
 	clash          // a conflict, without effect and for no reason
 	late           // an error; the effect comes later, whoever lives then
+	stall          // no answer until the client gives up, and no effect
+	hang           // the effect, and no answer until the client gives up
+	verdicts
 )
 
+// patience is how long a client waits for an answer.
+const patience = 70 * time.Second
+
 func (v verdict) String() string {
-	return [...]string{"pass", "refuse", "lose", "clash", "late"}[v]
+	return [...]string{"pass", "refuse", "lose", "clash", "late", "stall", "hang"}[v]
 }
 
 var (
@@ -64,6 +71,16 @@ func (p *process) call(ctx context.Context, kind, key string, ready func() bool)
 		defer w.mu.Unlock()
 		w.waiting = slices.DeleteFunc(w.waiting, func(x *call) bool { return x == c })
 		return pass, ctx.Err()
+	}
+}
+
+// wait is the time in which a client hopes for an answer.
+func wait(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(patience):
+		return fmt.Errorf("%w: no answer for %v", errFault, patience)
 	}
 }
 

@@ -19,6 +19,7 @@ type process struct {
 	software string
 	rows     int64
 	skip     bool // counts lost records and goes on
+	budget   *writer.Budget
 	writers  *writer.Writers
 	works    map[int32]*work
 	coins    int // of the software R
@@ -125,7 +126,14 @@ func (p *process) crash(effect func() bool) {
 	w.mu.Lock()
 	p.dead = true
 	w.mu.Unlock()
-	for _, k := range p.works {
-		k.cancel()
+	p.cancel()
+}
+
+// cancel ends all works of the process.
+func (p *process) cancel() {
+	for id := range p.w.partitions {
+		if k := p.works[id]; k != nil {
+			k.cancel()
+		}
 	}
 }

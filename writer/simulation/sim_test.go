@@ -43,8 +43,8 @@ func (w *world) state() string {
 		parts = append(parts, fmt.Sprintf("%d: version %d epoch %d log %d next %d of [%d,%d) of log %d", id, h.Version, h.Epoch, h.Identity.Topic[0], h.Next, l.start, l.end, l.tag))
 	}
 	for _, p := range w.processes {
-		for id, k := range p.works {
-			if k.ended && k.err != nil && w.owners[id] == p {
+		for id := range w.partitions {
+			if k := p.works[id]; k != nil && k.ended && k.err != nil && w.owners[id] == p {
 				parts = append(parts, fmt.Sprintf("process %d on %d: %v", p.id, id, k.err))
 			}
 		}

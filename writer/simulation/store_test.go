@@ -39,10 +39,13 @@ func (s simStore) List(ctx context.Context, prefix, after string) iter.Seq2[stor
 // look is a call without effect.
 func (s simStore) look(ctx context.Context, kind, key string) error {
 	v, err := s.p.call(ctx, kind, key, nil)
-	if err == nil && v != pass {
-		return fmt.Errorf("%s %s: %w", kind, key, errFault)
+	switch {
+	case err != nil || v == pass:
+		return err
+	case v == stall:
+		return fmt.Errorf("%s %s: %w", kind, key, wait(ctx))
 	}
-	return err
+	return fmt.Errorf("%s %s: %w", kind, key, errFault)
 }
 
 func (s simStore) Put(ctx context.Context, key string, body []byte, cond store.Cond) (store.Info, error) {
@@ -67,6 +70,11 @@ func (s simStore) Put(ctx context.Context, key string, body []byte, cond store.C
 	case lose:
 		_, _ = put()
 		return store.Info{}, fmt.Errorf("put %s: %w", key, errFault)
+	case stall:
+		return store.Info{}, fmt.Errorf("put %s: %w", key, wait(ctx))
+	case hang:
+		_, _ = put()
+		return store.Info{}, fmt.Errorf("put %s: %w", key, wait(ctx))
 	case clash:
 		return store.Info{}, fmt.Errorf("put %s: %w", key, store.ErrConflict)
 	case late:
@@ -81,7 +89,7 @@ func (s simStore) Delete(ctx context.Context, key string) error {
 		return err
 	}
 	err := s.p.w.mem.Delete(context.Background(), key)
-	s.p.w.removed(key)
+	s.p.w.deleted(key)
 	return err
 }
 

@@ -25,6 +25,7 @@ type world struct {
 	partitions int32
 	logs       map[int32]*simLog
 	all        map[byte]*simLog // those that were deleted too
+	tags       byte
 	owners     map[int32]*process
 	processes  []*process
 	truths     map[int32]*truth
@@ -33,7 +34,10 @@ type world struct {
 	listed     map[spot]string
 	puts       []latePut
 
-	faults bool
+	mood mood
+	down int // steps for which the store is away
+	mute int // and the brokers
+
 	steps  int
 	trace  []string
 	counts map[string]int // steps by kind
@@ -58,7 +62,7 @@ func (w *world) later(key string, do func()) {
 
 func newWorld(seed uint64, schema manifest.Schema) *world {
 	w := &world{
-		random: rand.New(rand.NewPCG(seed, 0x1a4e)), schema: schema, mem: &memory.Store{}, faults: true,
+		random: rand.New(rand.NewPCG(seed, 0x1a4e)), schema: schema, mem: &memory.Store{},
 		logs: map[int32]*simLog{}, all: map[byte]*simLog{}, owners: map[int32]*process{}, truths: map[int32]*truth{},
 		named: map[string][sha256.Size]byte{}, objects: map[string][]row{}, listed: map[spot]string{}, counts: map[string]int{},
 	}
@@ -66,15 +70,22 @@ func newWorld(seed uint64, schema manifest.Schema) *world {
 	for id := range w.partitions {
 		w.create(id)
 		w.logs[id].end = int64(w.random.IntN(20))
-		w.truths[id] = &truth{published: map[row]bool{}, out: map[row]bool{}}
+		w.truths[id] = &truth{out: map[row]bool{}}
 	}
+	w.mood = newMood(w.random)
 	return w
 }
 
 // create makes a new log for a partition.
 func (w *world) create(id int32) {
-	l := newLog(byte(len(w.all) + 1))
+	l := newLog(w.newTag())
 	w.logs[id], w.all[l.tag] = l, l
+}
+
+// newTag names an era of some log.
+func (w *world) newTag() byte {
+	w.tags++
+	return w.tags
 }
 
 // step notes what happens.
@@ -101,8 +112,10 @@ func (w *world) settle() { synctest.Wait() }
 func (w *world) launch() *process {
 	p := &process{
 		w: w, id: len(w.processes), software: []string{"A", "A", "A", "a", "B", "C", "R"}[w.random.IntN(7)],
-		rows: 2 + int64(w.random.IntN(12)), skip: w.random.IntN(2) == 0, writers: writer.New(nil), works: map[int32]*work{},
+		rows: 2 + int64(w.random.IntN(12)), skip: w.random.IntN(2) == 0, works: map[int32]*work{},
+		budget: writer.NewBudget([]int64{0, 0, 1 << 10, 4 << 10}[w.random.IntN(4)]),
 	}
+	p.writers = writer.New(p.budget)
 	w.processes = append(w.processes, p)
 	w.step("launch", "%d %s rows %d skip %v", p.id, p.software, p.rows, p.skip)
 	return p
@@ -143,12 +156,15 @@ func (w *world) end() {
 		w.mu.Lock()
 		p.dead = true
 		w.mu.Unlock()
-		for _, k := range p.works {
-			k.cancel()
-		}
+		p.cancel()
 	}
 	time.Sleep(2 * time.Minute) // what was kept expires
 	w.settle()
+	for _, p := range w.processes {
+		if n := p.budget.Used(); n != 0 {
+			w.failf("process %d has ended and still charges %d bytes", p.id, n)
+		}
+	}
 }
 
 // simulate runs one seed in a bubble of its own and returns its world.

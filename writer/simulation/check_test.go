@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/lakeweir/lakeweir/manifest"
@@ -18,6 +19,8 @@ type truth struct {
 	top   int64        // the highest next offset of all generations
 	files int64        // that heads name, of all generations
 	out   map[row]bool // dead letters that were handed on
+
+	skipped manifest.Range // pending last when one had it that calls records lost
 
 	// Of the generation of the head.
 	published map[row]bool // rows and dead letters that it names
@@ -122,8 +125,28 @@ func (w *world) moved(id int32) {
 	}
 	t.head, t.seen, t.top = h, true, max(t.top, h.Next)
 	w.newRanges(t, from)
+	w.lost(t, was)
 	if h.Totals.Files != t.files {
 		w.failf("head of %d counts %d files, it is %d", id, h.Totals.Files, t.files)
+	}
+}
+
+// lost checks that records are called lost by those that may. The others may
+// still publish what one of those has written.
+func (w *world) lost(t *truth, was manifest.Head) {
+	h := t.head
+	host, err := strconv.Atoi(h.Owner.Host)
+	if err != nil { // an operator
+		return
+	}
+	if w.processes[host].skip {
+		if h.Pending != nil {
+			t.skipped = h.Pending.Range
+		}
+		return
+	}
+	if h.Totals.Lost > was.Totals.Lost && (was.Pending == nil || was.Pending.Range != t.skipped) {
+		w.failf("process %d calls records of %d lost, and was told to stop", host, h.ID)
 	}
 }
 

@@ -11,15 +11,25 @@ import (
 // How long a run is.
 const (
 	leastSteps = 100 // with faults
-	moreSteps  = 400
+	moreSteps  = 300
+	oldTables  = 30   // one seed in so many begins with a table that has many ranges
 	calmSteps  = 4000 // without, until all must be published
 )
 
 // run drives the world: a time of troubles, then peace, in which everything has
 // to be published.
 func (w *world) run() {
+	old := w.random.IntN(oldTables) == 0
 	for id := range w.partitions {
-		w.assign(id, w.launch())
+		p := w.launch()
+		if old {
+			p.rows = 1
+			w.logs[id].end += 60
+		}
+		w.assign(id, p)
+	}
+	if old {
+		w.age()
 	}
 	for range leastSteps + w.random.IntN(moreSteps) {
 		w.settle()
@@ -40,6 +50,19 @@ func (w *world) run() {
 	w.settle()
 	if w.failure == "" && !w.done() {
 		w.failf("not all is published after %d steps: %s", calmSteps, w.state())
+	}
+}
+
+// age makes an old table: heads that are about to seal their ranges away, or
+// have just done so.
+func (w *world) age() {
+	wanted := 54 + int64(w.random.IntN(10))
+	for range calmSteps {
+		w.settle()
+		if w.failure != "" || w.truths[0].head.Totals.Ranges >= wanted {
+			break
+		}
+		w.peace()
 	}
 }
 

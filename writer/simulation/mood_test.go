@@ -12,6 +12,7 @@ type mood struct {
 	fault   int // one write in so many meets a fault; 0 is none
 	kinds   [verdicts]int
 	actions []action // with the weights of the seed
+	bare    bool     // the store keeps no hashes
 }
 
 // action is something that the driver does.
@@ -43,7 +44,7 @@ var actions = []action{
 }
 
 func newMood(random *rand.Rand) mood {
-	m := mood{fault: []int{0, 3, 5, 5, 10, 40}[random.IntN(6)]}
+	m := mood{fault: []int{0, 3, 5, 5, 10, 40}[random.IntN(6)], bare: random.IntN(4) == 0}
 	for v := pass + 1; v < verdicts; v++ {
 		m.kinds[v] = []int{0, 1, 1, 4}[random.IntN(4)]
 	}

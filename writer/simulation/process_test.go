@@ -71,6 +71,10 @@ func (p *process) begin(id int32) {
 		p.w.mu.Lock()
 		defer p.w.mu.Unlock()
 		k.ended, k.err = true, err
+		// Nothing that happens here is damage, or a reason to break a rule.
+		if (errors.Is(err, manifest.ErrChange) || errors.Is(err, manifest.ErrDamage)) && p.w.failure == "" {
+			p.w.failure = fmt.Sprintf("process %d on %d: %v", p.id, id, err)
+		}
 	}()
 }
 

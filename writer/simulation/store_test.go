@@ -23,7 +23,11 @@ func (s simStore) Stat(ctx context.Context, key string) (store.Info, error) {
 	if err := s.look(ctx, "stat", key); err != nil {
 		return store.Info{}, err
 	}
-	return s.p.w.mem.Stat(context.Background(), key)
+	i, err := s.p.w.mem.Stat(context.Background(), key)
+	if s.p.w.mood.bare {
+		i.SHA256 = nil
+	}
+	return i, err
 }
 
 func (s simStore) List(ctx context.Context, prefix, after string) iter.Seq2[store.Info, error] {

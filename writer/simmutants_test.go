@@ -40,11 +40,6 @@ var simulated = []mutant{
 		Old:  " && s.sameLog(ctx) == nil {",
 		New:  " {",
 	}}},
-	{"ClaimUnasked", []overlay.Edit{{
-		File: "../manifest/claim.go",
-		Old:  "return c.Check(ctx, h)\n}\n\n// sameLog",
-		New:  "return nil\n}\n\n// sameLog",
-	}}},
 	{"ToldFirst", []overlay.Edit{{
 		File: "commit.go",
 		Old:  "err := s.commit(ctx, u, func(",
@@ -73,11 +68,6 @@ var simulated = []mutant{
 		File: "claim.go",
 		Old:  "h.Pending == nil && policy == FailOnLoss:",
 		New:  "h.Pending == nil && policy == FailOnLoss && false:",
-	}}},
-	{"AdoptAnyDigest", []overlay.Edit{{
-		File: "recover.go",
-		Old:  " || i > 0 && d.Digest != digest {",
-		New:  ` || i < 0 && digest != "" {`,
 	}}},
 	{"MemoryKept", []overlay.Edit{{
 		File: "session.go",

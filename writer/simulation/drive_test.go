@@ -121,6 +121,22 @@ func (w *world) move() {
 	w.assign(id, p)
 }
 
+// bounce takes a partition from its process and gives it back, as a rebalance
+// does in which nothing changes.
+func (w *world) bounce() {
+	id, _ := w.log()
+	p := w.owners[id]
+	if p.dead || p.works[id] == nil {
+		return
+	}
+	w.step("bounce", "%d of %d", id, p.id)
+	w.settle()
+	p.letGo()
+	p.works[id].cancel()
+	w.settle()
+	p.begin(id)
+}
+
 // crash ends a process, and another takes what it had, sooner or later.
 func (w *world) crash() {
 	p, ok := pick(w, w.alive())
@@ -128,7 +144,7 @@ func (w *world) crash() {
 		return
 	}
 	w.step("crash", "%d", p.id)
-	p.crash(func() bool { return w.random.IntN(2) == 0 })
+	p.crash()
 	for id := range w.partitions {
 		if w.owners[id] == p {
 			w.assign(id, w.launch())
@@ -293,6 +309,13 @@ func (w *world) peace() {
 		w.step(c.kind, "%v: pass", c)
 		w.release(c, pass)
 		return
+	}
+	for id := range w.partitions {
+		// What was adopted may have shown that the log was truncated.
+		if p := w.owners[id]; p.skip && p.works[id].ended && w.stuck(id) {
+			w.reset(id)
+			p.begin(id)
+		}
 	}
 	w.pass(300 * time.Millisecond)
 }

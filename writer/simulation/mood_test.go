@@ -30,6 +30,7 @@ var actions = []action{
 	{60, (*world).grow},
 	{30, (*world).land},
 	{20, (*world).move},
+	{20, (*world).bounce},
 	{20, (*world).crash},
 	{30, (*world).pause},
 	{8, (*world).drain},

@@ -1,10 +1,12 @@
 package simulation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/lakeweir/lakeweir/manifest"
@@ -108,29 +110,37 @@ func (p *process) confirm(ctx context.Context, id int32) error {
 	return nil
 }
 
-// crash ends the process at once. Calls that are on their way have an effect
-// later, or none.
-func (p *process) crash(effect func() bool) {
+// letGo gives up some of the writes that are on their way: they have an effect
+// later.
+func (p *process) letGo() {
 	w := p.w
 	w.mu.Lock()
 	var waiting []*call
 	for _, c := range w.waiting {
-		if c.p == p {
+		if c.p == p && (c.kind == "put" || c.kind == "head") {
 			waiting = append(waiting, c)
 		}
 	}
 	w.mu.Unlock()
+	slices.SortFunc(waiting, func(a, b *call) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.n, b.n)) })
 	for _, c := range waiting {
-		if (c.kind == "put" || c.kind == "head") && effect() {
+		if w.random.IntN(2) == 0 {
 			w.release(c, late)
 		}
 	}
-	// The late ones are taken before the process is dead to the others.
 	w.settle()
+}
+
+// crash ends the process at once. Calls that are on their way have an effect
+// later, or none.
+func (p *process) crash() {
+	w := p.w
+	p.letGo()
 	w.mu.Lock()
 	p.dead = true
 	w.mu.Unlock()
 	p.cancel()
+	w.settle()
 }
 
 // cancel ends all works of the process.

@@ -126,6 +126,8 @@ func (w *world) assign(id int32, p *process) {
 	old := w.owners[id]
 	w.owners[id] = p
 	if old != nil && old != p && old.works[id] != nil && w.random.IntN(3) > 0 {
+		w.settle()
+		old.letGo()
 		old.works[id].cancel()
 	}
 	p.begin(id)

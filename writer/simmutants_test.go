@@ -86,12 +86,12 @@ var simulated = []mutant{
 	}}},
 }
 
-// The simulation finds each mutant too, within two thousand seeds.
+// The simulation finds each mutant too, within four thousand seeds.
 func TestSimulationCatchesMutants(t *testing.T) {
 	for _, m := range append(mutants[:len(mutants):len(mutants)], simulated...) {
 		t.Run(m.name, func(t *testing.T) {
 			out, err := exec.Command("go", "test", "-count=1", "-overlay", overlay.File(t, ".", m.edits),
-				"-run", "^TestSeeds$", "./simulation", "-seeds", "2000").CombinedOutput()
+				"-run", "^TestSeeds$", "./simulation", "-seeds", "4000").CombinedOutput()
 			seed := failedSeed.FindStringSubmatch(string(out))
 			if err == nil || seed == nil {
 				t.Fatalf("the mutant is not caught:\n%s", out)

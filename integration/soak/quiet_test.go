@@ -12,6 +12,7 @@ import (
 // come late, one and then many, make one file and at most one more: the age of a
 // batch counts from its own first row (B13).
 func TestQuiet(t *testing.T) {
+	t.Parallel()
 	const age = 2 * time.Second
 	broker, w, tb := realkafka.Shared(t), newWire(t, nil), newTable(t, "quiet")
 	broker.CreateTopic(t, "quiet", 1, nil)

@@ -17,36 +17,55 @@ const (
 	rebalances   = 50
 	betweenThem  = 300 * time.Millisecond
 	slowRequests = 200 * time.Millisecond
+	quickRequest = 20 * time.Millisecond
 )
 
 // A third member of the group comes and goes every 300 ms, which takes
-// partitions from the two processes and gives them back, under load and with a
-// slow store. Every row is there once, the rows of each file are in the order of
-// the log, and what the broker is told never goes back (B12).
+// partitions from the two processes and gives them back, under load. Every row is
+// there once, the rows of each file are in the order of the log, and what the
+// broker is told never goes back (B12).
 func TestRebalancesUnderLoad(t *testing.T) {
-	broker, w, tb := realkafka.Shared(t), newWire(t, nil), newTable(t, "rebalances")
-	broker.CreateTopic(t, "rebalances", loadedParts, nil)
+	// A commit is several requests, so most are cut short by the next rebalance.
+	t.Run("slow store", func(t *testing.T) {
+		t.Parallel()
+		rebalanced(t, "rebalances-slow", slowRequests)
+	})
+	// Commits get through between rebalances, and offsets are committed in all of
+	// the generations.
+	t.Run("quick store", func(t *testing.T) {
+		t.Parallel()
+		if rebalanced(t, "rebalances-quick", quickRequest) == 0 {
+			t.Error("nothing was published between rebalances")
+		}
+	})
+}
+
+// rebalanced returns how many rows were published between the rebalances.
+func rebalanced(t *testing.T, topic string, pause time.Duration) (during int64) {
+	broker, w, tb := realkafka.Shared(t), newWire(t, nil), newTable(t, topic)
+	broker.CreateTopic(t, topic, loadedParts, nil)
 	config := setup{
-		brokers: broker.Addr(), store: w.addr(), bucket: tb.bucket, topics: []string{"rebalances"}, group: "rebalances",
+		brokers: broker.Addr(), store: w.addr(), bucket: tb.bucket, topics: []string{topic}, group: topic,
 		more: "batch: {max_age: 500ms, max_rows: 1000}\nsession_timeout: 2s\nheartbeat_interval: 100ms",
 	}.write(t)
 	procs := []*proc{launch(t, config), launch(t, config)}
-	stop := load(t, broker, "rebalances", loadedParts)
+	stop := load(t, broker, topic, loadedParts)
 	moved(t, tb, nexts(t, tb, []int32{0, 1, 2, 3}))
-	w.set(func(w *wire) { w.pause = slowRequests })
+	w.set(func(w *wire) { w.pause = pause })
 
 	look, watched := newLookout(t, broker, tb), make(chan struct{})
 	var watch sync.WaitGroup
 	watch.Go(func() { look.run(t, watched) })
 	before, begin, given := tb.next(t, loadedParts), time.Now(), 0
-	guest := newGuest(t, broker, "rebalances")
+	guest := newGuest(t, broker, topic)
 	for range rebalances / 2 {
 		given += guest.join(t)
 		time.Sleep(betweenThem)
 		guest.leave(t)
 		time.Sleep(betweenThem)
 	}
-	took, during := time.Since(begin), tb.next(t, loadedParts)-before
+	took := time.Since(begin)
+	during = tb.next(t, loadedParts) - before
 	if given < rebalances/2 {
 		t.Errorf("the guest was given %d partitions in all", given)
 	}
@@ -56,6 +75,7 @@ func TestRebalancesUnderLoad(t *testing.T) {
 	close(watched)
 	watch.Wait()
 	t.Logf("%d rebalances in %.0f s took %d partitions away; %d rows published meanwhile, %d in all; %d samples of offsets", rebalances, took.Seconds(), given, during, sent, look.samples)
+	return during
 }
 
 // guest is a member of a group that takes partitions and reads nothing.

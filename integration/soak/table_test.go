@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -85,18 +87,30 @@ func (tb table) listed(t *testing.T) []string {
 }
 
 // live returns the files that the heads name, as `lakeweir files` tells.
-func (tb table) live(t *testing.T, config string) (paths []string) {
+func (tb table) live(t *testing.T, config string) []string {
 	t.Helper()
+	return slices.Sorted(maps.Keys(tb.hashes(t, config)))
+}
+
+// hashes returns the hash that the heads have of each file that they name, in
+// hexadecimal.
+func (tb table) hashes(t *testing.T, config string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
 	for line := range strings.Lines(command(t, "files", "--config", config, tb.topic, "--format", "json")) {
 		var f struct {
-			File struct{ Key string } `json:"file"`
+			File struct{ Key, SHA256 string } `json:"file"`
 		}
-		if err := json.Unmarshal([]byte(line), &f); err != nil || f.File.Key == "" {
+		if err := json.Unmarshal([]byte(line), &f); err != nil || f.File.Key == "" || f.File.SHA256 == "" {
 			t.Fatalf("%q: %v", line, err)
 		}
-		paths = append(paths, filepath.Join(tb.dir(), f.File.Key))
+		path := filepath.Join(tb.dir(), f.File.Key)
+		if _, twice := all[path]; twice {
+			t.Errorf("%s is named twice", path)
+		}
+		all[path] = f.File.SHA256
 	}
-	return paths
+	return all
 }
 
 // objects returns when each object of the table was last changed.

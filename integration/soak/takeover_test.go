@@ -2,8 +2,6 @@ package soak
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -107,6 +105,7 @@ func owned(t *testing.T, admin *kadm.Client, group, client string) (list []int32
 // A member of a group is killed under load. Its partitions publish again within
 // session_timeout, which is the default, and 3 s.
 func TestTakeoverInAGroup(t *testing.T) {
+	t.Parallel()
 	broker, w, tb := realkafka.Shared(t), newWire(t, nil), newTable(t, "takeover")
 	broker.CreateTopic(t, "takeover", loadedParts, nil)
 	c := setup{brokers: broker.Addr(), store: w.addr(), bucket: tb.bucket, topics: []string{"takeover"}, group: "takeover"}
@@ -175,35 +174,4 @@ func finish(t *testing.T, tb table, config string, sent int, procs ...*proc) {
 	}
 	exact(t, "by manifest", sent, tb.live(t, config))
 	exact(t, "by listing", sent, tb.listed(t))
-}
-
-// Of two processes with the same partitions the second takes them all, and the
-// first ends with exit code 3. They do not take turns.
-func TestTwoOwners(t *testing.T) {
-	broker, w, tb := realkafka.Shared(t), newWire(t, nil), newTable(t, "owners")
-	broker.CreateTopic(t, "owners", loadedParts, nil)
-	config := setup{
-		brokers: broker.Addr(), store: w.addr(), bucket: tb.bucket, topics: []string{"owners"}, group: "owners",
-		partitions: "{owners: [0, 1, 2, 3]}", more: "batch: {max_age: 1s, max_rows: 50000}",
-	}.write(t)
-	all := []int32{0, 1, 2, 3}
-	stop := load(t, broker, "owners", loadedParts)
-	first := launch(t, config)
-	moved(t, tb, nexts(t, tb, all))
-	second := launch(t, config)
-	code, took := first.exits(t, time.Minute)
-	if code != 3 || !strings.Contains(first.errs.String(), "every partition of this process is written by another one") {
-		t.Errorf("exit code %d, want 3:\n%s", code, first.errs.last())
-	}
-	moved(t, tb, nexts(t, tb, all))
-	finish(t, tb, config, stop(), second)
-	var claims []string
-	for _, p := range all {
-		epoch := tb.head(t, p).Epoch
-		claims = append(claims, fmt.Sprint(epoch))
-		if epoch > 3 {
-			t.Errorf("partition %d was claimed %d times", p, epoch)
-		}
-	}
-	t.Logf("the first ended %.1f s after the start of the second; claims: %s", took.Seconds(), strings.Join(claims, ", "))
 }

@@ -3,11 +3,15 @@ package store_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"hash/fnv"
+	"iter"
 	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/lakeweir/lakeweir/store"
 	"github.com/lakeweir/lakeweir/store/fault"
@@ -82,16 +86,26 @@ func TestProbeOutage(t *testing.T) {
 }
 
 // One write in ten fails, in one of three ways, at random: a good store passes,
-// and a conflict for nothing is no verdict. (The seed is printed by a failure.)
+// and a conflict for nothing is no verdict. Which ones fail is a matter of the
+// seed, the key and how often that was written, whatever comes first. (The seed
+// is printed by a failure.)
 func TestProbeOfAFailingStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for seed := range uint64(50) {
-			random := rand.New(rand.NewPCG(seed, 0))
 			var mu sync.Mutex
+			writes := map[string]int{}
 			s := fault.Wrap(&memory.Store{}, func(_ context.Context, c fault.Call) fault.Action {
+				if c.Op != fault.Put {
+					return fault.Action{}
+				}
+				_, key, _ := strings.Cut(c.Key, "/") // the folder has another name each time
 				mu.Lock()
 				defer mu.Unlock()
-				if c.Op != fault.Put || random.IntN(10) > 0 {
+				writes[key]++
+				h := fnv.New64a()
+				fmt.Fprint(h, key, writes[key])
+				random := rand.New(rand.NewPCG(seed, h.Sum64()))
+				if random.IntN(10) > 0 {
 					return fault.Action{}
 				}
 				return []fault.Action{
@@ -173,4 +187,47 @@ func TestProbeStopped(t *testing.T) {
 	if left := keys(t, mem, "", ""); len(left) > 0 {
 		t.Errorf("the probe left %q", left)
 	}
+}
+
+// far is a store whose every call takes a while, as over a long line.
+type far struct{ memory.Store }
+
+const farAway = 200 * time.Millisecond
+
+func (f *far) Put(ctx context.Context, key string, body []byte, cond store.Cond) (store.Info, error) {
+	time.Sleep(farAway)
+	return f.Store.Put(ctx, key, body, cond)
+}
+
+func (f *far) Get(ctx context.Context, key string, span store.Span) (store.Object, error) {
+	time.Sleep(farAway)
+	return f.Store.Get(ctx, key, span)
+}
+
+func (f *far) Stat(ctx context.Context, key string) (store.Info, error) {
+	time.Sleep(farAway)
+	return f.Store.Stat(ctx, key)
+}
+
+func (f *far) List(ctx context.Context, prefix, after string) iter.Seq2[store.Info, error] {
+	time.Sleep(farAway)
+	return f.Store.List(ctx, prefix, after)
+}
+
+func (f *far) Delete(ctx context.Context, key string) error {
+	time.Sleep(farAway)
+	return f.Store.Delete(ctx, key)
+}
+
+// A probe holds up a start by no more than 15 calls, though it makes 200.
+func TestProbeOfAFarStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		if _, err := store.Probe(t.Context(), &far{}); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(begin); took > 15*farAway {
+			t.Errorf("%v, as long as %d calls", took, took/farAway)
+		}
+	})
 }

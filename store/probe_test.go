@@ -173,11 +173,11 @@ func racy(match func(store.Cond) bool) *breaks {
 	}}
 }
 
-// staleReads shows the body "3" twice.
+// staleReads shows the body "2" twice.
 func staleReads() func(store.Object) store.Object {
 	return func(o store.Object) store.Object {
-		if strings.HasSuffix(o.Key, "/read") && string(o.Body) == "4" {
-			o.Body = []byte("3")
+		if strings.HasSuffix(o.Key, "/read") && string(o.Body) == "3" {
+			o.Body = []byte("2")
 		}
 		return o
 	}

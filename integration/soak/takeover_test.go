@@ -137,17 +137,24 @@ func TestTakeoverInAGroup(t *testing.T) {
 }
 
 // A process with partitions of its own is killed under load and started again.
-// They publish again within 3 s.
+// They publish again within 3 s, with a store next door and with one as far away
+// as those of the clouds.
 func TestTakeoverByARestart(t *testing.T) {
-	broker, w, tb := realkafka.Shared(t), newWire(t, nil), newTable(t, "restart")
-	broker.CreateTopic(t, "restart", loadedParts, nil)
+	t.Run("near store", func(t *testing.T) { restarted(t, "restart-near", 0) })
+	t.Run("far store", func(t *testing.T) { restarted(t, "restart-far", 40*time.Millisecond) })
+}
+
+func restarted(t *testing.T, topic string, pause time.Duration) {
+	broker, w, tb := realkafka.Shared(t), newWire(t, nil), newTable(t, topic)
+	broker.CreateTopic(t, topic, loadedParts, nil)
 	config := setup{
-		brokers: broker.Addr(), store: w.addr(), bucket: tb.bucket, topics: []string{"restart"}, group: "restart",
-		partitions: "{restart: [0, 1, 2, 3]}", more: "batch: {max_age: 1s, max_rows: 50000}",
+		brokers: broker.Addr(), store: w.addr(), bucket: tb.bucket, topics: []string{topic}, group: topic,
+		partitions: "{" + topic + ": [0, 1, 2, 3]}", more: "batch: {max_age: 1s, max_rows: 50000}",
 	}.write(t)
+	w.set(func(w *wire) { w.pause = pause }) // of each request
 	all := []int32{0, 1, 2, 3}
 	p := launch(t, config)
-	stop := load(t, broker, "restart", loadedParts)
+	stop := load(t, broker, topic, loadedParts)
 	for range 3 {
 		moved(t, tb, nexts(t, tb, all))
 		p.kill()

@@ -6,6 +6,7 @@
 package soak
 
 import (
+	"flag"
 	"os"
 	"path/filepath"
 	"testing"
@@ -24,7 +25,14 @@ var (
 
 func TestMain(m *testing.M) { os.Exit(lakeweirtest.Main(m, setUp)) }
 
+// sideBySide is how many of the parallel tests run at once, whatever the number
+// of cores: what they do most is to wait.
+const sideBySide = "4"
+
 func setUp() (err error) {
+	if err := flag.Set("test.parallel", sideBySide); err != nil { // what the command line says still comes after
+		return err
+	}
 	if idsPy, err = filepath.Abs("ids.py"); err != nil {
 		return err
 	}

@@ -25,6 +25,7 @@ const (
 // there once, the rows of each file are in the order of the log, and what the
 // broker is told never goes back (B12).
 func TestRebalancesUnderLoad(t *testing.T) {
+	t.Parallel()
 	// A commit is several requests, so most are cut short by the next rebalance.
 	t.Run("slow store", func(t *testing.T) {
 		t.Parallel()

@@ -122,6 +122,7 @@ func at(text string, number int32, send func(*stopping)) func(*stopping) func(*h
 // exit code 0, whatever the store is at: what can be published is, the rest is
 // left to the next run (B14).
 func TestSIGTERM(t *testing.T) {
+	t.Parallel()
 	const limit = 25 * time.Second // shutdown_timeout
 	t.Run("rows wait for half an hour", func(t *testing.T) {
 		t.Parallel()
@@ -160,6 +161,7 @@ func TestSIGTERM(t *testing.T) {
 // A SIGTERM, the first or the second, while one particular PUT is on its way:
 // the plan, the data, the publish (B14).
 func TestSIGTERMWithinAStep(t *testing.T) {
+	t.Parallel()
 	t.Run("claim", func(t *testing.T) { // nothing is read yet
 		t.Parallel()
 		s := newStopping(t, "step-claim", nil)

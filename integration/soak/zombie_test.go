@@ -21,6 +21,7 @@ import (
 // process is fenced: a member of a group goes on as what its group says it is,
 // one with a partition of its own ends with exit code 3 (B01).
 func TestZombie(t *testing.T) {
+	t.Parallel()
 	f := func(name string, z zombie) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -26,6 +26,10 @@ type Claimant struct {
 	// written. An error ends the claim.
 	Check func(ctx context.Context, h Head) error
 
+	// Census is shared by the claims of one table in a process. Nil is one for
+	// this claim alone.
+	Census *Census
+
 	Host, Software string       // for people who read the head
 	Log            *slog.Logger // state changes and retries; nil discards
 
@@ -171,7 +175,10 @@ func newHead(ctx context.Context, s store.Store, c Claimant) (Head, error) {
 	if c.Partition < 0 || c.Partition > maxPartition {
 		return Head{}, fmt.Errorf("partition %d: names have five digits for it", c.Partition)
 	}
-	if err := unused(ctx, s, c.Partition); err != nil {
+	if c.Census == nil {
+		c.Census = NewCensus(s)
+	}
+	if err := unused(ctx, s, c.Census, c.Partition); err != nil {
 		return Head{}, err
 	}
 	first, err := c.First(ctx)
@@ -183,7 +190,7 @@ func newHead(ctx context.Context, s store.Store, c Claimant) (Head, error) {
 
 // unused returns ErrDamage if the store holds anything of a partition that has
 // no head: a lost head must not read the topic again over its own files.
-func unused(ctx context.Context, s store.Store, partition int32) error {
+func unused(ctx context.Context, s store.Store, c *Census, partition int32) error {
 	lost := func(key string) error {
 		// Whoever won the race of the first creation may have written already.
 		_, err := s.Stat(ctx, Partition{ID: partition}.HeadKey())
@@ -202,15 +209,12 @@ func unused(ctx context.Context, s store.Store, partition int32) error {
 	if !errors.Is(err, errNone) {
 		return fmt.Errorf("list sealed lists: %w: %w", errAgain, err)
 	}
-	for _, prefix := range []string{"data/", "dead/"} {
-		for info, err := range s.List(ctx, prefix, "") {
-			if err != nil {
-				return fmt.Errorf("list %s: %w: %w", prefix, errAgain, err)
-			}
-			if n, _, err := Parse(info.Key); err == nil && n.ID == partition {
-				return lost(info.Key)
-			}
-		}
+	key, err := c.file(ctx, partition)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: %w", errAgain, err)
+	case key != "":
+		return lost(key)
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ func (s *session) claim(ctx context.Context, k *kept) error {
 	}
 	s.log, err = manifest.Claim(ctx, s.Store, manifest.Claimant{
 		Table: s.Table, Partition: s.Partition, Identity: id,
-		First: s.Start, Check: s.checkLog, Host: s.Host, Software: s.Software, Log: s.Config.Log,
+		First: s.Start, Check: s.checkLog, Census: s.writers.shared(s.Table, s.Store).census, Host: s.Host, Software: s.Software, Log: s.Config.Log,
 		Failed: s.stats.headFailed,
 	})
 	if err == nil {
@@ -119,7 +119,7 @@ func (s *session) storedSchema(ctx context.Context) (manifest.Schema, error) {
 	try := s.stats.try("the schema is not stored", 1)
 	defer try.over()
 	for {
-		schema, err := manifest.EnsureSchema(ctx, s.Store, s.Schema)
+		schema, err := s.writers.shared(s.Table, s.Store).ensure(ctx, s.Store, s.Schema)
 		if err == nil || errors.Is(err, manifest.ErrFormat) || errors.Is(err, manifest.ErrDamage) {
 			return schema, err
 		}

@@ -24,6 +24,7 @@ type Writers struct {
 	mu      sync.Mutex
 	drained bool
 	kept    map[place]*kept
+	tables  map[string]*shared
 
 	recent sync.Map // place to *recent: the last records that were published
 
@@ -49,7 +50,7 @@ func New(b *Budget) *Writers {
 	}
 	return &Writers{
 		budget: b, slots: make(chan struct{}, runtime.GOMAXPROCS(0)), drain: make(chan struct{}),
-		kept: map[place]*kept{}, counters: map[place]*counters{},
+		kept: map[place]*kept{}, tables: map[string]*shared{}, counters: map[place]*counters{},
 	}
 }
 

@@ -1,12 +1,14 @@
 package source
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"strings"
 	"syscall"
 
@@ -90,16 +92,48 @@ func (e explainer) unreachable(err error) error {
 	return fmt.Errorf("no broker answers at %s as Kafka does: check the address, tls and sasl: %w", e.brokers, err)
 }
 
-// now explains an error that comes after the first contact went well.
+// now explains an error that comes after the first contact went well: the
+// addresses and the encryption were right then, so they are not doubted. One
+// that is explained already stays as it is.
 func (e explainer) now(err error) error {
-	if why, ok := e.final(err); ok {
-		return why
+	var done explained
+	if err == nil || errors.As(err, &done) {
+		return err
 	}
-	if closed(err) && e.sasl.Mechanism != "" {
-		return e.unreachable(err)
+	why, ok := e.final(err)
+	if !ok {
+		why = e.away(err)
 	}
-	return err
+	if why == nil {
+		return err
+	}
+	return explained{why}
 }
+
+// away explains why brokers that did answer do not any more; nil when that is
+// not what err tells of.
+func (e explainer) away(err error) error {
+	var op *net.OpError
+	var dns *net.DNSError
+	switch {
+	case errors.As(err, &dns):
+		return fmt.Errorf("the host name of a broker is unknown now: look at the name server: %w", err)
+	case errors.As(err, &op) && op.Op == "dial":
+		return fmt.Errorf("no connection to brokers %s: look whether Kafka runs, and at the network: %w", e.brokers, err)
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
+		return fmt.Errorf("no answer from brokers %s in time: look whether Kafka runs, and at the network: %w", e.brokers, err)
+	case closed(err) && e.sasl.Mechanism != "":
+		return e.unreachable(err)
+	case closed(err):
+		return fmt.Errorf("brokers %s close the connection: look whether Kafka runs: %w", e.brokers, err)
+	}
+	return nil
+}
+
+// explained is an error with the words for an operator.
+type explained struct{ error }
+
+func (e explained) Unwrap() error { return e.error }
 
 // closed reports that the other side ended the connection.
 func closed(err error) bool {

@@ -135,10 +135,10 @@ func (m *membership) leave() {
 	}
 }
 
-// refused returns the error of a join that no other try can cure, and logs
-// another one. A login that
-// is refused is none of them: the brokers took it when Run began, so it expired
-// or was changed, and files may have the new one soon.
+// refused returns the error of a join if no other try can cure it. Any other
+// one it logs, and tells it as the reason why the group is not joined. A login
+// that is refused is one of those: the brokers took it when Run began, so it
+// expired or was changed, and files may have the new one soon.
 func (s *session) refused(ctx context.Context, level slog.Level, err error) error {
 	group := s.router.c.Group
 	switch {
@@ -153,8 +153,9 @@ func (s *session) refused(ctx context.Context, level slog.Level, err error) erro
 	case errors.Is(err, kafka.RebalanceInProgress):
 		return nil
 	}
-	s.router.c.Log.Log(ctx, level, "group not joined, trying on", "group", group, "error", s.router.client.explain.now(err))
-	s.router.c.Progress.change(func(st *State) { st.Refused = err })
+	why := s.router.client.explain.now(err)
+	s.router.c.Log.Log(ctx, level, "group not joined, trying on", "group", group, "error", why)
+	s.router.c.Progress.change(func(st *State) { st.Refused = why })
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"strings"
 	"sync"
@@ -316,5 +317,19 @@ func TestGroupRefused(t *testing.T) {
 	cfg.Session = 6 * time.Second
 	if err := run(t, cfg, idle); !errors.Is(err, kafka.InconsistentGroupProtocol) || !strings.Contains(err.Error(), "choose another name") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A join that is tried again says from outside why it failed, in words.
+func TestGroupRefusedInWords(t *testing.T) {
+	c := Config{Group: "g", Progress: &Progress{}, Log: slog.New(slog.DiscardHandler)}
+	cl := &client{explain: explainer{brokers: "b:1", sasl: SASL{Mechanism: "plain", User: "u", Password: "secret"}}}
+	s := &session{router: &router{c: c, client: cl}}
+	if err := s.refused(t.Context(), slog.LevelWarn, kafka.SASLAuthenticationFailed); err != nil {
+		t.Errorf("it ends the run: %v", err)
+	}
+	why := c.Progress.Now().Refused
+	if why == nil || !strings.Contains(why.Error(), `user "u" by plain: refused: check user`) || strings.Contains(why.Error(), "secret") {
+		t.Errorf("got %v", why)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/pbkdf2"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -74,7 +75,7 @@ func TestPasswordRotates(t *testing.T) {
 			p.create(t, "t", 2)
 			file := secret(t, "first\n")
 			cfg, log := p.config("t"), &lines{}
-			cfg.Group, cfg.Log = group, logTo(log)
+			cfg.Group, cfg.Log, cfg.Progress = group, logTo(log), &Progress{}
 			cfg.SASL = SASL{Mechanism: "scram-sha-256", User: "u", PasswordFile: file}
 			var logins atomic.Int32
 			p.ControlKey(36, func(kreq kmsg.Request) (kmsg.Response, error, bool) {
@@ -99,6 +100,9 @@ func TestPasswordRotates(t *testing.T) {
 			}
 			if log.count(`in the login as user \"u\" by scram-sha-256: check user, password (in `) == 0 {
 				t.Errorf("log:\n%s", log.text.String())
+			}
+			if why := fmt.Sprint(cfg.Progress.Now().Silent); !strings.Contains(why, `in the login as user "u"`) || strings.Contains(why, "first") {
+				t.Errorf("told from outside: %s", why)
 			}
 			h.check(t, 2, 1)
 			rewrite(t, file, "second")

@@ -225,7 +225,7 @@ func (l *loop) accept(p *Partition, f *fetched) int64 {
 		r.strand(p)
 		return 0
 	default:
-		r.fail(p, fmt.Errorf("read %s at offset %d: %w", p.key, p.fetchAt, codeError(f.code)))
+		r.fail(p, fmt.Errorf("read %s at offset %d: %w", p.key, p.fetchAt, r.client.explain.now(codeError(f.code))))
 		return 0
 	}
 	whole, next, cut, broken := measure(f.records, p.fetchAt)

@@ -48,7 +48,7 @@ func (p *Partition) atLeader(ctx context.Context, what string, question func(ctx
 	if errors.Is(context.Cause(ctx), ErrNoAnswer) {
 		last = fmt.Errorf("%w: %w", ErrNoAnswer, last)
 	}
-	return fmt.Errorf("%s of %s: %w", what, p.key, last)
+	return fmt.Errorf("%s of %s: %w", what, p.key, p.router.client.explain.now(last))
 }
 
 // Bounds returns the offsets of the log: its first, and the end of what Read
@@ -130,7 +130,7 @@ func (p *Partition) Identity(ctx context.Context) (record.Identity, error) {
 			err = codeError(t.code)
 		}
 		if t.code != 0 && !transient(t.code) || !sleep(ctx, jitter(pause)) {
-			return record.Identity{}, fmt.Errorf("ask for the identity of topic %q: %w", p.topic, err)
+			return record.Identity{}, fmt.Errorf("ask for the identity of topic %q: %w", p.topic, p.router.client.explain.now(err))
 		}
 	}
 }

@@ -281,7 +281,7 @@ func (r *router) run(ctx context.Context) {
 				return
 			}
 		}
-		err := r.refresh(ctx)
+		err := r.client.explain.now(r.refresh(ctx))
 		last = time.Now()
 		if err != nil {
 			r.ask()
@@ -328,6 +328,6 @@ func (o *outage) note(r *router, err error) {
 	case err != nil && (!was || now.Sub(o.told) >= tellEvery):
 		o.told = now
 		r.c.Log.Warn("no broker answers, trying on", "brokers", r.c.Brokers, "for", now.Sub(o.since).Round(time.Second),
-			"error", r.client.explain.now(err))
+			"error", err)
 	}
 }

@@ -5,24 +5,18 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 )
 
-// Pattern takes topics by their names, those that come later too.
+// Pattern takes topics by their names, those that come later too. It takes
+// none that brokers call internal.
 type Pattern struct {
 	Text  string // for people
 	Match func(topic string) bool
 }
 
-// internalPrefix begins the names of topics that brokers and stream processors
-// keep for themselves. No pattern takes them.
-const internalPrefix = "__"
-
 // takes reports whether a pattern takes a topic.
-func (p Pattern) takes(name string, t topicLayout) bool {
-	return !t.internal && !strings.HasPrefix(name, internalPrefix) && p.Match(name)
-}
+func (p Pattern) takes(name string, t topicLayout) bool { return !t.internal && p.Match(name) }
 
 // Topics asks the brokers which topics Run would read: those of c.Topics that
 // exist, and those that its patterns take; sorted. It takes at most
@@ -262,7 +256,18 @@ func (s *session) waits(failed bool) bool {
 		}
 	}
 	for _, p := range c.Patterns {
-		if !slices.ContainsFunc(slices.Collect(maps.Keys(s.met)), p.Match) {
+		if !s.metBy(p) {
+			return true
+		}
+	}
+	return false
+}
+
+// metBy reports whether a pattern has taken a topic that was there at some
+// time. It is called under s.mu.
+func (s *session) metBy(p Pattern) bool {
+	for name := range s.met {
+		if p.Match(name) {
 			return true
 		}
 	}

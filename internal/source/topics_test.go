@@ -31,14 +31,12 @@ func (o *owners) keysOf() string {
 }
 
 // A pattern without a topic waits and says so; topics and partitions that come
-// are read within 10 s, with and without a group, each of them late, and
-// internal topics never (B49).
+// are read within 10 s, with and without a group, each of them late (B49).
 func TestPatternTakesNewTopics(t *testing.T) {
 	f := func(group string) {
 		t.Helper()
 		inBubble(t, func(t *testing.T, p *pipes) {
 			p.create(t, "other", 1)
-			p.create(t, "__evt", 1)
 			log := &lines{}
 			cfg := p.config(`evt\..*`, `.*evt`)
 			cfg.Group, cfg.Log = group, logTo(log)
@@ -198,10 +196,19 @@ func TestPatternAllFail(t *testing.T) {
 	}
 }
 
+// No pattern takes what brokers keep for themselves (B49); which names mean
+// that is for its Match.
+func TestPatternInternal(t *testing.T) {
+	p := pattern("__.*")
+	if p.takes("__offsets", topicLayout{internal: true}) || !p.takes("__mine", topicLayout{}) || p.takes("x", topicLayout{}) {
+		t.Error("takes an internal topic, or not what matches")
+	}
+}
+
 // Topics lists what Run would read, from brokers old and new.
 func TestTopics(t *testing.T) {
 	for _, v := range []*kversion.Versions{kversion.V1_0_0(), kversion.V4_0_0()} {
-		c := cluster(t, kfake.SeedTopics(1, "evt.a", "evt.b", "x", "y", "__evt"), kfake.MaxVersions(v))
+		c := cluster(t, kfake.SeedTopics(1, "evt.a", "evt.b", "x", "y"), kfake.MaxVersions(v))
 		cfg := config(c, "x", "none")
 		cfg.Patterns = []Pattern{pattern(".*evt.*")}
 		have, err := Topics(t.Context(), cfg)

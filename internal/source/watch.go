@@ -1,7 +1,6 @@
 package source
 
 import (
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -67,8 +66,8 @@ type State struct {
 	Assigned bool     // an assignment is in force; it may be of no partition
 	Places   []Place  // that are assigned
 	Awaited  []string // topics, and patterns of topics, that do not exist
-	Refused  error    // why the group is not joined; nil when it is
-	Silent   error    // why no broker answers; nil when one does
+	Refused  error    // why the group is not joined, for an operator; nil when it is
+	Silent   error    // why no broker answers, for an operator; nil when one does
 	Since    time.Time
 }
 
@@ -104,7 +103,7 @@ func (s *session) awaited() (names []string) {
 		}
 	}
 	for _, p := range s.router.c.Patterns {
-		if !slices.ContainsFunc(slices.Collect(maps.Keys(s.met)), p.Match) {
+		if !s.metBy(p) {
 			names = append(names, p.Text)
 		}
 	}

@@ -17,6 +17,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/lakeweir/lakeweir/integration/bench/servers"
+	"github.com/lakeweir/lakeweir/integration/bench/shop"
 	"github.com/lakeweir/lakeweir/integration/gateway"
 )
 
@@ -25,7 +27,7 @@ type bench struct {
 	options
 	dir             string
 	command, events string
-	broker, gate    *server
+	broker, gate    *servers.Server
 	headed          bool
 	runs            int
 }
@@ -38,17 +40,17 @@ func newBench(ctx context.Context, o options, dir string) (*bench, error) {
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build the command: %w\n%s", err, out)
 	}
-	if err := writeEvents(b.events, o.records); err != nil {
+	if err := shop.Write(b.events, o.records); err != nil {
 		return nil, fmt.Errorf("write events: %w", err)
 	}
 	if err := os.Mkdir(b.path("buckets"), 0o755); err != nil {
 		return nil, err
 	}
 	var err error
-	if b.broker, err = startServer(brokerRole); err != nil {
+	if b.broker, err = servers.Start(servers.Broker); err != nil {
 		return nil, err
 	}
-	if b.gate, err = startServer(gatewayRole, b.path("buckets")); err != nil {
+	if b.gate, err = servers.Start(servers.Gateway, b.path("buckets")); err != nil {
 		b.close()
 		return nil, err
 	}
@@ -56,9 +58,9 @@ func newBench(ctx context.Context, o options, dir string) (*bench, error) {
 }
 
 func (b *bench) close() {
-	for _, s := range []*server{b.broker, b.gate} {
+	for _, s := range []*servers.Server{b.broker, b.gate} {
 		if s != nil {
-			s.stop()
+			s.Stop()
 		}
 	}
 }
@@ -74,7 +76,7 @@ func (b *bench) load(ctx context.Context, topic, codec string) error {
 	if !ok {
 		return fmt.Errorf("codec %q is not none, lz4 or zstd", codec)
 	}
-	cl, err := kgo.NewClient(kgo.SeedBrokers(b.broker.address), kgo.ProducerBatchCompression(c),
+	cl, err := kgo.NewClient(kgo.SeedBrokers(b.broker.Address), kgo.ProducerBatchCompression(c),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerLinger(50*time.Millisecond), kgo.MaxBufferedRecords(200_000))
 	if err != nil {
 		return err
@@ -84,9 +86,9 @@ func (b *bench) load(ctx context.Context, topic, codec string) error {
 		return err
 	}
 	var failed error
-	e := newEvents()
+	e := shop.New()
 	for i := range b.records {
-		r := &kgo.Record{Topic: topic, Partition: int32(i % b.partitions), Value: bytes.Clone(e.next())}
+		r := &kgo.Record{Topic: topic, Partition: int32(i % b.partitions), Value: bytes.Clone(e.Next())}
 		cl.Produce(ctx, r, func(_ *kgo.Record, err error) {
 			if err != nil {
 				failed = err // callbacks come one at a time
@@ -104,13 +106,13 @@ func (b *bench) config(topic, store, values string) (path, location string, err 
 	location = "dir:" + b.path(name)
 	s3 := ""
 	if store == "gateway" {
-		endpoint, bucket, _ := strings.Cut(strings.TrimPrefix(b.gate.address, "http://"), "/")
+		endpoint, bucket, _ := strings.Cut(strings.TrimPrefix(b.gate.Address, "http://"), "/")
 		location = "s3://" + bucket + "/" + name
 		s3 = fmt.Sprintf("s3: {region: %s, endpoint: %q}\n", gateway.Region, "http://"+endpoint)
 	}
-	text := fmt.Sprintf("brokers: [%s]\nstore: %q\n%smemory: %s\nbatch: {max_rows: %s}\nfiles: {level: 1}\n", b.broker.address, location, s3, b.memory, b.batch)
+	text := fmt.Sprintf("brokers: [%s]\nstore: %q\n%smemory: %s\nbatch: {max_rows: %s}\nfiles: {level: 1}\n", b.broker.Address, location, s3, b.memory, b.batch)
 	if values != "raw" {
-		text += "topics:\n  " + topic + ":\n    value: json\n    extra: " + fmt.Sprint(values == "extra") + "\n    columns:" + columns
+		text += "topics:\n  " + topic + ":\n    value: json\n    extra: " + fmt.Sprint(values == "extra") + "\n    columns:" + shop.Columns
 	} else {
 		text += "topics: [" + topic + "]\n"
 	}

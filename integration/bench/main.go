@@ -18,6 +18,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/lakeweir/lakeweir/integration/bench/servers"
 )
 
 // options say what is measured.
@@ -32,8 +34,7 @@ type options struct {
 }
 
 func main() {
-	if role := os.Getenv(roleVariable); role != "" {
-		serve(role)
+	if servers.Serve() {
 		return
 	}
 	var o options

@@ -1,4 +1,6 @@
-package main
+// Package servers runs what a benchmark needs beside the process that it
+// measures: a broker and a store, each in a process of its own.
+package servers
 
 import (
 	"bufio"
@@ -15,15 +17,21 @@ import (
 	"github.com/lakeweir/lakeweir/integration/gateway"
 )
 
-// A server is this program again, in a role. It prints its address and ends
-// with its standard input.
+// Roles of a server.
 const (
-	roleVariable = "LAKEWEIR_BENCH_ROLE"
-	brokerRole   = "broker"
-	gatewayRole  = "gateway"
+	Broker  = "broker"  // kfake
+	Gateway = "gateway" // an S3 server over the directory that is its argument, with one bucket
 )
 
-func serve(role string) {
+const roleVariable = "LAKEWEIR_BENCH_ROLE"
+
+// Serve is called first thing in main. It reports whether this process is a
+// server; by then it has ended its service.
+func Serve() bool {
+	role := os.Getenv(roleVariable)
+	if role == "" {
+		return false
+	}
 	address, err := listen(role)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", role+":", err)
@@ -31,17 +39,18 @@ func serve(role string) {
 	}
 	fmt.Println(address)
 	_, _ = io.Copy(io.Discard, os.Stdin)
+	return true
 }
 
 func listen(role string) (string, error) {
 	switch role {
-	case brokerRole:
+	case Broker:
 		c, err := kfake.NewCluster(kfake.NumBrokers(1))
 		if err != nil {
 			return "", err
 		}
 		return c.ListenAddrs()[0], nil
-	case gatewayRole:
+	case Gateway:
 		g, err := gateway.Start(os.Args[1])
 		if err != nil {
 			return "", err
@@ -52,14 +61,17 @@ func listen(role string) (string, error) {
 	return "", errors.New("no such role")
 }
 
-// server is a child process.
-type server struct {
-	cmd     *exec.Cmd
-	stdin   io.Closer
-	address string
+// Server is a child process: this program again, in a role. It ends with its
+// standard input, so it does not outlive this process.
+type Server struct {
+	Address string // host:port of a broker, URL of the bucket of a gateway
+
+	cmd   *exec.Cmd
+	stdin io.Closer
 }
 
-func startServer(role string, args ...string) (*server, error) {
+// Start starts a server and waits until it listens.
+func Start(role string, args ...string) (*Server, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -77,23 +89,24 @@ func startServer(role string, args ...string) (*server, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	s := &server{cmd: cmd, stdin: in}
+	s := &Server{cmd: cmd, stdin: in}
 	lines := bufio.NewReader(out)
-	for s.address == "" {
+	for s.Address == "" {
 		text, err := lines.ReadString('\n')
 		if err != nil {
-			s.stop()
+			s.Stop()
 			return nil, fmt.Errorf("start %s: %w", role, err)
 		}
 		if text = strings.TrimSpace(text); strings.Contains(text, "127.0.0.1:") {
-			s.address = text
+			s.Address = text
 		}
 	}
 	go func() { _, _ = io.Copy(io.Discard, lines) }()
 	return s, nil
 }
 
-func (s *server) stop() {
+// Stop ends the server.
+func (s *Server) Stop() {
 	_ = s.stdin.Close()
 	_ = s.cmd.Wait()
 }

@@ -1,4 +1,6 @@
-package main
+// Package shop makes the events that the benchmarks send: those of a shop, the
+// same ones every time.
+package shop
 
 import (
 	"bufio"
@@ -8,17 +10,18 @@ import (
 	"time"
 )
 
-// events makes JSON events of a shop: about 390 bytes each, with an id, a time,
+// Events makes JSON events of a shop: about 390 bytes each, with an id, a time,
 // numbers, texts of few and of many values, a nested object and a list. The
 // same seed gives the same events.
-type events struct {
+type Events struct {
 	random *rand.Rand
 	millis int64
 	buf    []byte
 }
 
-func newEvents() *events {
-	return &events{
+// New returns a maker that starts at the first event.
+func New() *Events {
+	return &Events{
 		random: rand.New(rand.NewPCG(7, 11)),
 		millis: time.Date(2026, 1, 15, 0, 0, 0, 0, time.UTC).UnixMilli(),
 	}
@@ -33,9 +36,9 @@ var (
 	referrers = []string{`"https://www.google.com/"`, `"https://news.example.org/a/"`, `"https://t.example/x"`, "null", "null"}
 )
 
-func (e *events) one(of []string) string { return of[e.random.IntN(len(of))] }
+func (e *Events) one(of []string) string { return of[e.random.IntN(len(of))] }
 
-func (e *events) hex(digits int) {
+func (e *Events) hex(digits int) {
 	const hex = "0123456789abcdef"
 	for n := e.random.Uint64(); digits > 0; digits-- {
 		e.buf = append(e.buf, hex[n&15])
@@ -43,18 +46,18 @@ func (e *events) hex(digits int) {
 	}
 }
 
-func (e *events) text(parts ...string) {
+func (e *Events) text(parts ...string) {
 	for _, p := range parts {
 		e.buf = append(e.buf, p...)
 	}
 }
 
-func (e *events) number(least, below int) {
+func (e *Events) number(least, below int) {
 	e.buf = strconv.AppendInt(e.buf, int64(least+e.random.IntN(below-least)), 10)
 }
 
-// next returns an event, which is good until the next call.
-func (e *events) next() []byte {
+// Next returns an event, which is good until the next call.
+func (e *Events) Next() []byte {
 	e.millis += int64(e.random.IntN(3))
 	e.buf = e.buf[:0]
 	e.text(`{"event_id":"`)
@@ -97,8 +100,8 @@ func (e *events) next() []byte {
 	return e.buf
 }
 
-// columns are the twelve members of the events as columns, as settings have them.
-const columns = `
+// Columns are the twelve members of the events as columns, as settings have them.
+const Columns = `
       - {name: event_id, path: event_id, type: uuid}
       - {name: event_time, path: event_time, type: timestamp}
       - {name: user_id, path: user_id, type: int64}
@@ -119,16 +122,16 @@ const columns = `
       - {name: referrer, path: referrer, type: string, encoding: dictionary}
 `
 
-// writeEvents writes n events to a file, one a line.
-func writeEvents(path string, n int) error {
+// Write writes n events to a file, one a line.
+func Write(path string, n int) error {
 	f, err := os.Create(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	w, e := bufio.NewWriterSize(f, 1<<20), newEvents()
+	w, e := bufio.NewWriterSize(f, 1<<20), New()
 	for range n {
-		if _, err := w.Write(append(e.next(), '\n')); err != nil {
+		if _, err := w.Write(append(e.Next(), '\n')); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -138,7 +139,7 @@ func TestOldFormats(t *testing.T) {
 func TestCodecsInTurn(t *testing.T) {
 	l := &hostileLog{}
 	for _, codec := range allCodecs {
-		for _, n := range []int{1, 100_000, 2} {
+		for _, n := range []int{1, 20_000, 2} {
 			b := plainBatch(l.end, n, "value of some length ").packed(t, codec)
 			l.batches, l.end = append(l.batches, b), l.end+int64(n)
 		}
@@ -175,21 +176,18 @@ func TestCodecsInTurn(t *testing.T) {
 // and small ones that inflate to that: all are read, in bounded memory, with
 // brokers that send a first batch whole and those that cut it (B32).
 func TestOversize(t *testing.T) {
-	const size = 20 << 20
+	const size = 10 << 20
 	f := func(name string, codec int16, noise, cuts bool, peak int64) {
 		t.Helper()
 		big := testBatch{base: 1, last: 1, producer: -1, records: []testRecord{{value: make([]byte, size)}}}
 		if noise {
-			for i, x := 0, uint32(1); i < size; i++ {
-				x = x*1664525 + 1013904223
-				big.records[0].value[i] = byte(x >> 24)
-			}
+			rand.NewChaCha8([32]byte{1}).Read(big.records[0].value)
 		}
 		batches := [][]byte{plainBatch(0, 1, "v").encode(), big.packed(t, codec).encode(), plainBatch(2, 1, "w").encode()}
 		c := cluster(t, kfake.SeedTopics(1, "t"))
 		serveSized(c, batches, cuts)
 		cfg := config(c, "t")
-		memory := &room{limit: 8 << 20}
+		memory := &room{limit: 4 << 20}
 		cfg.Room, cfg.FetchBytes, cfg.PartitionBytes = memory, 1<<20, 64<<10
 		var sizes []int
 		err := run(t, cfg, func(ctx context.Context, p *Partition) error {
@@ -209,11 +207,11 @@ func TestOversize(t *testing.T) {
 			t.Errorf("%s: up to %d bytes of memory", name, memory.peak)
 		}
 	}
-	f("20 MiB", codecNone, true, false, 2*size+4<<20)
-	f("20 MiB, cut", codecNone, true, true, 2*size+4<<20)
-	f("20 MiB out of 20 KB", codecZstd, false, false, size+4<<20)
-	f("20 MiB out of 20 KB, cut", codecGzip, false, true, size+4<<20)
-	f("20 MiB that hardly shrink", codecLZ4, true, true, 2*size+4<<20)
+	f("10 MiB", codecNone, true, false, 2*size+4<<20)
+	f("10 MiB, cut", codecNone, true, true, 2*size+4<<20)
+	f("10 MiB out of 10 KB", codecZstd, false, false, size+4<<20)
+	f("10 MiB out of 10 KB, cut", codecGzip, false, true, size+4<<20)
+	f("10 MiB that hardly shrink", codecLZ4, true, true, 2*size+4<<20)
 }
 
 // serveSized answers fetches of the only partition with one batch an offset, as

@@ -21,7 +21,7 @@ type decoder struct {
 	r    io.Reader
 	left int // bytes of the message not read yet
 	err  error
-	buf  [8]byte
+	buf  [32]byte
 }
 
 func (d *decoder) fail(err error) {
@@ -31,7 +31,7 @@ func (d *decoder) fail(err error) {
 	d.left = 0
 }
 
-// fixed reads n <= 8 bytes.
+// fixed reads n <= 32 bytes.
 func (d *decoder) fixed(n int) []byte {
 	b := d.buf[:n]
 	if d.left < n {
@@ -114,6 +114,10 @@ func (d *decoder) skip(n int) {
 	}
 	if n > d.left {
 		d.fail(errShort)
+		return
+	}
+	if n <= len(d.buf) { // a list of replicas: a copier would cost more than it
+		d.fixed(n)
 		return
 	}
 	if _, err := io.CopyN(io.Discard, d.r, int64(n)); err != nil {

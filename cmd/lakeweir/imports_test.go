@@ -31,14 +31,15 @@ var layers = map[string][]string{
 	"store/metered":           {"internal/latency", "store"},
 	"store/storetest":         {"store", "store/memory", "store/fault"},
 	"internal/backoff":        {},
+	"internal/turns":          {},
 	"internal/latency":        {},
 	"internal/overlay":        {}, // for tests only
-	"manifest":                {"internal/backoff", "record", "store"},
+	"manifest":                {"internal/backoff", "internal/turns", "record", "store"},
 	"dedup":                   {},
 	"internal/decode":         {"manifest", "record"},
 	"internal/columnar":       {"internal/decode", "manifest", "record"},
 	"writer":                  {"dedup", "internal/backoff", "internal/columnar", "internal/decode", "internal/latency", "manifest", "record", "store"},
-	"internal/source":         {"record"},
+	"internal/source":         {"internal/turns", "record"},
 	"internal/verify":         {"internal/columnar", "manifest", "store"},
 	"internal/tabletest":      {"internal/columnar", "internal/verify", "manifest", "record", "store", "writer"}, // for tests only
 	"internal/settings":       {"manifest", "store"},

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/segmentio/kafka-go"
+
+	"github.com/lakeweir/lakeweir/internal/turns"
 )
 
 const (
@@ -40,7 +42,8 @@ type client struct {
 	gate      chan struct{} // of questions under way
 
 	mu       sync.Mutex
-	versions map[int16]int16 // highest by request, as brokers know them
+	versions map[int16]int16                    // highest by request, as brokers know them
+	layouts  map[string]*turns.Question[layout] // by topic
 }
 
 func newClient(c Config) (*client, error) {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"github.com/lakeweir/lakeweir/internal/turns"
 	"github.com/lakeweir/lakeweir/record"
 	"github.com/segmentio/kafka-go"
 )
@@ -59,6 +60,23 @@ func (c *client) metadata(ctx context.Context, topics []string) (layout, error) 
 		return layout{}, fmt.Errorf("ask for metadata: %w", err)
 	}
 	return l, nil
+}
+
+// layoutOf asks for one topic, once for all that ask at the same time: each of
+// thousands of partitions asks before each of its plans, and an answer has all
+// of them.
+func (c *client) layoutOf(ctx context.Context, topic string) (layout, error) {
+	c.mu.Lock()
+	q := c.layouts[topic]
+	if q == nil {
+		if c.layouts == nil {
+			c.layouts = make(map[string]*turns.Question[layout])
+		}
+		q = new(turns.Question[layout])
+		c.layouts[topic] = q
+	}
+	c.mu.Unlock()
+	return q.Ask(ctx, func(ctx context.Context) (layout, error) { return c.metadata(ctx, []string{topic}) })
 }
 
 func encodeMetadata(b []byte, v int16, topics []string) []byte {

@@ -116,7 +116,7 @@ func (p *Partition) Identity(ctx context.Context) (record.Identity, error) {
 		var l layout
 		err := p.router.away()
 		if err == nil {
-			l, err = p.router.client.metadata(ctx, []string{p.topic})
+			l, err = p.router.client.layoutOf(ctx, p.topic)
 		}
 		t, ok := l.topics[p.topic]
 		switch {

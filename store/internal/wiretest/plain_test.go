@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/lakeweir/lakeweir/store"
 	"github.com/lakeweir/lakeweir/store/internal/fakes3"
@@ -26,13 +27,13 @@ import (
 var newest = map[string]func(ctx context.Context, c wiretest.Config) (store.Store, error){
 	"s3": func(ctx context.Context, c wiretest.Config) (store.Store, error) {
 		return s3.New(ctx, s3.Config{
-			Endpoint: c.Endpoint, Bucket: c.Bucket, Region: c.Region, SkipVerify: c.SkipVerify,
+			Endpoint: c.Endpoint, Bucket: c.Bucket, Region: c.Region, SkipVerify: c.SkipVerify, Transport: c.Transport,
 			AccessKey: wiretest.AccessKey, SecretKey: wiretest.SecretKey,
 		})
 	},
 	"minio": func(ctx context.Context, c wiretest.Config) (store.Store, error) {
 		return minio.New(ctx, minio.Config{
-			Endpoint: c.Endpoint, Bucket: c.Bucket, Region: c.Region, SkipVerify: c.SkipVerify,
+			Endpoint: c.Endpoint, Bucket: c.Bucket, Region: c.Region, SkipVerify: c.SkipVerify, Transport: c.Transport,
 			AccessKey: wiretest.AccessKey, SecretKey: wiretest.SecretKey,
 		})
 	},
@@ -210,23 +211,28 @@ func TestPlaces(t *testing.T) {
 	f("no such host", func(c *wiretest.Config, _ *simple) { c.Endpoint = "http://store.invalid:9000" }, "store.invalid", "check the address")
 }
 
-// A bucket in another region, as services say it.
+// A bucket in another region, as services say it. The SDKs pause and try again,
+// on a clock that costs nothing.
 func TestWrongRegion(t *testing.T) {
 	f := func(status int, code string) {
 		t.Helper()
-		for _, open := range newest {
-			srv := &fakes3.Server{Meddle: func(w http.ResponseWriter, r *http.Request) bool {
-				w.Header().Set("x-amz-bucket-region", "eu-west-1")
-				w.Header().Set("Location", "http://elsewhere.invalid/")
-				fakes3.Error(w, status, code, "the region 'us-east-1' is wrong; expecting 'eu-west-1'")
-				return true
-			}}
-			s, err := open(t.Context(), wiretest.Config{Endpoint: srv.Start(t), Bucket: fakes3.Bucket})
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, err = store.Probe(t.Context(), s)
-			wiretest.OneLine(t, err, "another region", "s3.region", code)
+		for name, open := range newest {
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					srv := &fakes3.Server{Meddle: func(w http.ResponseWriter, r *http.Request) bool {
+						w.Header().Set("x-amz-bucket-region", "eu-west-1")
+						w.Header().Set("Location", "http://elsewhere.invalid/")
+						fakes3.Error(w, status, code, "the region 'us-east-1' is wrong; expecting 'eu-west-1'")
+						return true
+					}}
+					s, err := open(t.Context(), wiretest.Config{Endpoint: "http://store", Bucket: fakes3.Bucket, Transport: fakes3.Inside{Server: srv}})
+					if err != nil {
+						t.Fatal(err)
+					}
+					_, err = store.Probe(t.Context(), s)
+					wiretest.OneLine(t, err, "another region", "s3.region", code)
+				})
+			})
 		}
 	}
 	f(http.StatusMovedPermanently, "PermanentRedirect")

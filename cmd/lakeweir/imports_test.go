@@ -22,7 +22,7 @@ var layers = map[string][]string{
 	"store/internal/wire":     {"store"},
 	"store/internal/fakes3":   {"store", "store/memory"},                             // for tests of drivers only
 	"store/internal/wiretest": {"store", "store/internal/fakes3", "store/storetest"}, // as fakes3
-	"store/wirefault":         {},                                                    // for tests only
+	"internal/wirefault":      {},                                                    // for tests only
 	"store/s3":                {"store", "store/internal/wire"},
 	"store/minio":             {"store", "store/internal/wire"},
 	"store/dir":               {"store"},
@@ -70,7 +70,7 @@ var owners = map[string][]string{
 	module + "store/internal/fakes3":   {"store/internal/wiretest"},
 	module + "store/internal/wiretest": {},
 	module + "store/storetest":         {"store/internal/wiretest"},
-	module + "store/wirefault":         {},
+	module + "internal/wirefault":      {},
 	module + "store/internal/wire":     {"store/s3", "store/minio"},
 	module + "internal/source":         {"internal/sink", "internal/demo", "cmd/lakeweir"},
 	module + "internal/columnar":       {"writer", "internal/verify", "internal/demo", "internal/tabletest"},

@@ -52,7 +52,7 @@ func TestSizes(t *testing.T) {
 // forTests reports whether a file is there for tests only.
 func forTests(path string) bool {
 	path = filepath.ToSlash(path)
-	for _, dir := range []string{"/integration/", "/store/storetest/", "/store/internal/fakes3/", "/store/wirefault/", "/store/internal/wiretest/", "/internal/overlay/", "/internal/tabletest/"} {
+	for _, dir := range []string{"/integration/", "/store/storetest/", "/store/internal/fakes3/", "/internal/wirefault/", "/store/internal/wiretest/", "/internal/overlay/", "/internal/tabletest/"} {
 		if strings.Contains(path, dir) {
 			return true
 		}

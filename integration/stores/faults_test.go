@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/lakeweir/lakeweir/integration/gateway"
+	"github.com/lakeweir/lakeweir/internal/wirefault"
 	"github.com/lakeweir/lakeweir/store"
-	"github.com/lakeweir/lakeweir/store/wirefault"
 )
 
 // outcome is what the caller of Put hears.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/lakeweir/lakeweir/integration/gateway"
 	"github.com/lakeweir/lakeweir/internal/tabletest"
+	"github.com/lakeweir/lakeweir/internal/wirefault"
 	"github.com/lakeweir/lakeweir/store"
-	"github.com/lakeweir/lakeweir/store/wirefault"
 )
 
 // patience is how long a call may take when some stall; the gateway needs some

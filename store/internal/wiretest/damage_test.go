@@ -10,10 +10,10 @@ import (
 
 	"github.com/lakeweir/lakeweir/internal/tabletest"
 	"github.com/lakeweir/lakeweir/internal/verify"
+	"github.com/lakeweir/lakeweir/internal/wirefault"
 	"github.com/lakeweir/lakeweir/manifest"
 	"github.com/lakeweir/lakeweir/store"
 	"github.com/lakeweir/lakeweir/store/internal/fakes3"
-	"github.com/lakeweir/lakeweir/store/wirefault"
 )
 
 // onlyGet matches the reads of objects.

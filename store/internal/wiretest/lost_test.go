@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"github.com/lakeweir/lakeweir/internal/tabletest"
+	"github.com/lakeweir/lakeweir/internal/wirefault"
 	"github.com/lakeweir/lakeweir/manifest"
 	"github.com/lakeweir/lakeweir/store"
 	"github.com/lakeweir/lakeweir/store/internal/fakes3"
-	"github.com/lakeweir/lakeweir/store/wirefault"
 )
 
 // chosen meets the requests that which holds for with a fault.

@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"github.com/lakeweir/lakeweir/internal/tabletest"
+	"github.com/lakeweir/lakeweir/internal/wirefault"
 	"github.com/lakeweir/lakeweir/manifest"
 	"github.com/lakeweir/lakeweir/store"
 	"github.com/lakeweir/lakeweir/store/internal/fakes3"
-	"github.com/lakeweir/lakeweir/store/wirefault"
 )
 
 // million gives partition 0 a head that has published n ranges of one row and

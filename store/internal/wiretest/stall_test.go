@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lakeweir/lakeweir/internal/wirefault"
 	"github.com/lakeweir/lakeweir/store"
 	"github.com/lakeweir/lakeweir/store/internal/fakes3"
-	"github.com/lakeweir/lakeweir/store/wirefault"
 )
 
 // trickle gives the body of every GET of an object a byte at a time.

@@ -12,12 +12,12 @@ import (
 	"testing/synctest"
 
 	"github.com/lakeweir/lakeweir/internal/tabletest"
+	"github.com/lakeweir/lakeweir/internal/wirefault"
 	"github.com/lakeweir/lakeweir/store"
 	"github.com/lakeweir/lakeweir/store/internal/fakes3"
 	"github.com/lakeweir/lakeweir/store/internal/wiretest"
 	"github.com/lakeweir/lakeweir/store/minio"
 	"github.com/lakeweir/lakeweir/store/s3"
-	"github.com/lakeweir/lakeweir/store/wirefault"
 )
 
 // drivers open the bucket of a fake server over a transport.

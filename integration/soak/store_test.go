@@ -43,7 +43,8 @@ type wire struct {
 	share  float64             // of the PUTs that fail
 	pause  time.Duration       // of every request
 	hold   func(*http.Request) // sees a PUT before the store does, and may take its time
-	puts   int                 // seen
+	seen   int                 // requests of any kind
+	puts   int                 // of them
 	faults map[kind]int        // injected
 	late   sync.WaitGroup      // PUTs still on their way
 }
@@ -89,10 +90,18 @@ func (w *wire) count() (puts int, faults map[kind]int) {
 	return w.puts, maps.Clone(w.faults)
 }
 
+// requests returns how many came, of any kind.
+func (w *wire) requests() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.seen
+}
+
 // fate decides what happens to a request.
 func (w *wire) fate(r *http.Request) (k kind, wait time.Duration, hold func(*http.Request)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.seen++
 	if r.Method != http.MethodPut {
 		return "", w.pause, nil
 	}

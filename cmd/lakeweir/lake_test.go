@@ -186,9 +186,9 @@ func TestStatus(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	for i, want := range [][]string{
-		{"TABLE", "PART", "NEXT", "PENDING", "END", "LAG", "AGE"},
-		{"quakes", "0", "20", "-", "?", "?"},
-		{"quakes", "1", "20", "[20,25)", "?", "?"},
+		{"TABLE", "PART", "NEXT", "PENDING", "END", "LAG", "OPEN-TX", "AGE"},
+		{"quakes", "0", "20", "-", "?", "?", "?"},
+		{"quakes", "1", "20", "[20,25)", "?", "?", "?"},
 	} {
 		if f := strings.Fields(lines[i]); !slices.Equal(f[:len(want)], want) {
 			t.Errorf("line %d is %q, want %q first", i, lines[i], want)

@@ -33,7 +33,9 @@ func newStatusCommand() *cobra.Command {
 		Use: "status [TABLE...]", Short: "Print how far each partition is published",
 		Long: `Prints for each partition what its head says (next offset, pending range, epoch
 and owner, rows) and, where brokers are set and answer, the END of the log and
-the LAG: how much of it is not published yet. AGE is that of the last publish.
+the LAG: how much of it is not published yet. OPEN-TX is the age of an open
+transaction that holds the END back: what lies behind it cannot be read before
+it ends, and is no lag. AGE is that of the last publish.
 Without names: the topics of the settings, or all tables of the store if there
 are none. A name between slashes, such as '/evt\..*/', is a regular expression.`,
 		Args: args(0, 1<<20, "names of tables"),
@@ -65,6 +67,8 @@ type partitionStatus struct {
 	LogStart    *int64          `json:"log_start"` // null: not asked, or no answer
 	LogEnd      *int64          `json:"log_end"`
 	Unpublished *int64          `json:"unpublished"`
+	Held        *int64          `json:"open_transaction_records"` // behind log_end
+	HeldSince   *time.Time      `json:"open_transaction_since"`   // null: none is open, or it is not known
 	Published   *time.Time      `json:"last_publish"`
 	Epoch       uint64          `json:"epoch"`
 	Owner       string          `json:"owner"`
@@ -317,7 +321,10 @@ func (r *report) add(table string, l sink.Log) {
 	p := &r.Partitions[i]
 	from := max(p.Next, l.Start)
 	unpublished := max(l.End-from, 0)
-	p.LogStart, p.LogEnd = &l.Start, &l.End
+	p.LogStart, p.LogEnd, p.Held = &l.Start, &l.End, &l.Held
+	if !l.Since.IsZero() {
+		p.HeldSince = &l.Since
+	}
 	if p.Error == "" {
 		p.Unpublished = &unpublished
 	}

@@ -29,7 +29,7 @@ func (o statusOptions) print(r report, out, errOut io.Writer) error {
 // table prints the report for people.
 func (r report) table(out io.Writer, now time.Time) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "TABLE\tPART\tNEXT\tPENDING\tEND\tLAG\tAGE\tROWS\tDEAD\tEPOCH\tOWNER")
+	fmt.Fprintln(w, "TABLE\tPART\tNEXT\tPENDING\tEND\tLAG\tOPEN-TX\tAGE\tROWS\tDEAD\tEPOCH\tOWNER")
 	for _, p := range r.Partitions {
 		fmt.Fprintf(w, "%s\t%d\t", p.Table, p.Partition)
 		switch {
@@ -37,7 +37,7 @@ func (r report) table(out io.Writer, now time.Time) error {
 			fmt.Fprintf(w, "%s\n", p.Error)
 			continue
 		case !p.Head:
-			fmt.Fprintf(w, "no head\t\t%s\t%s\t\t\t\t\t\n", number(p.LogEnd), number(p.Unpublished))
+			fmt.Fprintf(w, "no head\t\t%s\t%s\t%s\t\t\t\t\t\n", number(p.LogEnd), number(p.Unpublished), p.open(now))
 			continue
 		}
 		pending, age := "-", "-"
@@ -47,10 +47,22 @@ func (r report) table(out io.Writer, now time.Time) error {
 		if p.Published != nil {
 			age = ageText(now.Sub(*p.Published))
 		}
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s %s\n", p.Next, pending, number(p.LogEnd),
-			number(p.Unpublished), age, p.Totals.Rows, p.Totals.Dead, p.Epoch, p.Host, p.Owner[:min(len(p.Owner), 8)])
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s %s\n", p.Next, pending, number(p.LogEnd),
+			number(p.Unpublished), p.open(now), age, p.Totals.Rows, p.Totals.Dead, p.Epoch, p.Host, p.Owner[:min(len(p.Owner), 8)])
 	}
 	return w.Flush()
+}
+
+// open writes how long a transaction has been open that holds the end of the
+// log back, by the timestamp of its first record.
+func (p partitionStatus) open(now time.Time) string {
+	switch {
+	case p.Held != nil && *p.Held == 0:
+		return "-"
+	case p.HeldSince == nil:
+		return "?"
+	}
+	return ageText(now.Sub(*p.HeldSince))
 }
 
 // number writes a number that may be unknown.

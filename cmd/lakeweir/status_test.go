@@ -5,8 +5,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/lakeweir/lakeweir/internal/settings"
 	"github.com/lakeweir/lakeweir/store"
@@ -83,6 +85,55 @@ func TestStatusOfPatterns(t *testing.T) {
 	// One that means nothing, and one that is none.
 	f("", 1, "/none/")
 	f("", 2, "/(/")
+}
+
+// An open transaction that holds the end of a log back is told, and since when:
+// by the first of its records, not by those of others before it (B03).
+func TestStatusOfAnOpenTransaction(t *testing.T) {
+	c := broker(t)
+	produce(t, c, 0, 2)
+	cl, err := kgo.NewClient(kgo.SeedBrokers(c.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.TransactionalID("tx"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cl.Close()
+	began := time.Now().Add(-7 * time.Minute).Truncate(time.Millisecond)
+	if err := cl.BeginTransaction(); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		r := &kgo.Record{Topic: "quakes", Partition: 1, Value: []byte("{}"), Timestamp: began.Add(time.Duration(i) * time.Minute)}
+		if err := cl.ProduceSync(t.Context(), r).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	args := []string{"status", "quakes", "--store", "dir:" + t.TempDir(), "--brokers", c.ListenAddrs()[0]}
+	f := func(held int64, since *time.Time, end int64, column string, more ...string) {
+		t.Helper()
+		var r report
+		got := lakeweir(t, slices.Concat(args, more, []string{"--json"})...)
+		if err := json.Unmarshal([]byte(got.out), &r); err != nil || len(r.Partitions) != 2 {
+			t.Fatalf("%v: %+v", err, got)
+		}
+		other, p := r.Partitions[0], r.Partitions[1]
+		if *p.Held != held || *p.LogEnd != end || (p.HeldSince == nil) != (since == nil) || since != nil && !p.HeldSince.Equal(*since) {
+			t.Errorf("%q: %d held since %v behind %d, want %d since %v behind %d", more, *p.Held, p.HeldSince, *p.LogEnd, held, since, end)
+		}
+		if *other.Held != 0 || other.HeldSince != nil {
+			t.Errorf("%q: the other partition: %+v", more, other)
+		}
+		lines := strings.Split(lakeweir(t, slices.Concat(args, more)...).out, "\n")
+		if !strings.Contains(lines[0], "OPEN-TX") || !slices.Equal(strings.Fields(lines[2])[6:], []string{column}) {
+			t.Errorf("%q: %q, want %s at the end of the last", more, lines, column)
+		}
+	}
+	f(3, &began, 2, "7m")
+	// Who reads uncommitted records waits for none.
+	f(0, nil, 5, "-", "--isolation", "read_uncommitted")
+	if err := cl.EndTransaction(t.Context(), kgo.TryCommit); err != nil {
+		t.Fatal(err)
+	}
+	f(0, nil, 6, "-")
 }
 
 // Commands about one table take no pattern, and say what to do.

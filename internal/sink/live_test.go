@@ -167,7 +167,7 @@ func TestLogs(t *testing.T) {
 	set := quakes(c)
 	set.Group, set.Partitions, set.WaitForTopics = "never-joined", map[string][]int32{"quakes": {1}}, true
 	got, err := Logs(t.Context(), set, "quakes")
-	if want := []Log{{0, 0, 1}, {1, 0, 0}, {2, 0, 4}}; err != nil || !slices.Equal(got, want) {
+	if want := []Log{{Partition: 0, Start: 0, End: 1}, {Partition: 1, Start: 0, End: 0}, {Partition: 2, Start: 0, End: 4}}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %v, err %v, want %v", got, err, want)
 	}
 	if _, err := Logs(t.Context(), set, "quaker"); err == nil || !strings.Contains(err.Error(), `topic "quaker"`) {

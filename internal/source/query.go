@@ -68,6 +68,12 @@ func (p *Partition) bounds(ctx context.Context, committed bool) (start, end int6
 	return start, end, nil
 }
 
+// High returns the high watermark: the end of what is replicated. While it is
+// above the end that Bounds tells later, an open transaction holds that back.
+func (p *Partition) High(ctx context.Context) (int64, error) {
+	return p.list(ctx, "ask for the high watermark", atEnd, false)
+}
+
 // OffsetFor returns the offset of the first record at or after a time; the end
 // of the log when there is none.
 func (p *Partition) OffsetFor(ctx context.Context, t time.Time) (int64, error) {

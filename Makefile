@@ -10,7 +10,7 @@ SEEDS ?= 10000
 FIRST ?= 1
 SOAK_MINUTES ?= 30
 
-.PHONY: demo test build fmt check lint vulncheck fuzz sim integration soak bench-e2e compose-check
+.PHONY: demo test build fmt check lint vulncheck fuzz sim integration soak bench-e2e bench-growth compose-check
 
 demo: ## The whole idea in a minute: real events, real files, sinks killed at random.
 	$(GO) run ./cmd/lakeweir demo
@@ -68,6 +68,9 @@ soak: ## Killed, paused and restarted processes for SOAK_MINUTES (30), with a se
 
 bench-e2e: ## Processor time, throughput and memory from a broker to files, beside DuckDB. Takes a quiet machine and 20 minutes.
 	cd integration && duckdb=$$(duckdb/install.sh) && LAKEWEIR_DUCKDB=$$duckdb $(GO) run ./bench
+
+bench-growth: ## What commits, claims, status and verify cost with 1e3, 1e5 and 1e6 published files. Takes 5 minutes and 4 GB.
+	cd integration && $(GO) run ./bench -growth 1000,100000,1000000 -rounds 5 -svg ../docs/growth.svg
 
 compose-check: ## docker-compose.yml is one that `docker compose` accepts.
 	@if docker compose version >/dev/null 2>&1; then docker compose config --quiet; \

@@ -31,6 +31,7 @@ type options struct {
 	memory                      string // of the sink
 	batch                       string // rows in a batch of the sink
 	asJSON                      bool
+	growth, svg                 string // sizes of tables to measure instead; where to draw it
 }
 
 func main() {
@@ -46,10 +47,16 @@ func main() {
 	flag.StringVar(&o.values, "values", "json,extra,raw", "tables: twelve typed columns; these and the rest as JSON; raw bytes")
 	flag.StringVar(&o.memory, "memory", "512MiB", "the setting memory of the sink")
 	flag.StringVar(&o.batch, "rows", "250000", "the setting batch.max_rows of the sink")
+	flag.StringVar(&o.growth, "growth", "", "measure tables with so many published files instead, such as 1000,100000,1000000")
+	flag.StringVar(&o.svg, "svg", "", "with -growth: draw the figures into this file")
 	flag.BoolVar(&o.asJSON, "json", false, "print JSON, one object for each line of the table")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	run := run
+	if o.growth != "" {
+		run = growth
+	}
 	if err := run(ctx, o); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)

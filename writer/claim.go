@@ -248,19 +248,25 @@ func (s *session) sameEpoch(ctx context.Context, b *record.Batch) error {
 	}
 	old := s.epoch
 	s.epoch = b.LeaderEpoch
-	if old < 0 {
+	return s.reached(ctx, old, b.Start)
+}
+
+// reached asks whether a leader epoch reached as far as was read of it: if not,
+// the log was truncated, and the error is errAgain.
+func (s *session) reached(ctx context.Context, epoch int32, next int64) error {
+	if epoch < 0 {
 		return nil
 	}
 	var end int64
-	err := s.ask(ctx, fmt.Sprintf("where leader epoch %d ends", old), func() (err error) {
-		end, err = s.Source.EpochEnd(ctx, old)
+	err := s.ask(ctx, fmt.Sprintf("where leader epoch %d ends", epoch), func() (err error) {
+		end, err = s.Source.EpochEnd(ctx, epoch)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	if end >= 0 && end < b.Start {
-		return fmt.Errorf("%w: leader epoch %d ends at %d, %d was read", errAgain, old, end, b.Start)
+	if end >= 0 && end < next {
+		return fmt.Errorf("%w: leader epoch %d ends at %d, %d was read", errAgain, epoch, end, next)
 	}
 	return nil
 }

@@ -84,7 +84,11 @@ func (s *session) resume(ctx context.Context, k *kept) (bool, error) {
 		return false, err
 	}
 	s.log = k.log
-	if err := s.sameLog(ctx); err != nil { // a fresh claim tells why
+	err = s.sameLog(ctx)
+	if n := len(k.batches); n > 0 && err == nil {
+		err = s.reached(ctx, k.batches[n-1].LeaderEpoch, k.batches[n-1].Next)
+	}
+	if err != nil { // a fresh claim tells why
 		s.writers.drop(k)
 		return false, nil
 	}

@@ -133,6 +133,13 @@ func (s *session) adopt(ctx context.Context, p manifest.Plan) (bool, error) {
 	if err := s.sameLog(ctx); err != nil {
 		return false, err
 	}
+	// A log that was truncated too has other records where these were.
+	if err := s.reached(ctx, rec.LeaderEpoch, p.Next); err != nil {
+		if errors.Is(err, errAgain) {
+			err = nil
+		}
+		return false, err
+	}
 	if err := s.reject(ctx, rec.Dead, bodies); err != nil {
 		return false, err
 	}

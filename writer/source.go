@@ -15,6 +15,10 @@ var (
 	// ErrNoAnswer: nobody answered for the log in time; it may come back, and
 	// the writer waits for it.
 	ErrNoAnswer = errors.New("the log does not answer")
+	// ErrOutOfRange: the log does not hold the position of a Read, or its
+	// leader does not know better yet. A fresh claim looks at its bounds and
+	// goes on from the head.
+	ErrOutOfRange = errors.New("the log does not hold the position")
 )
 
 // Source reads one partition of a log. Seek and Read are called by one

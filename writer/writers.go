@@ -106,7 +106,7 @@ func (w *Writers) Run(ctx context.Context, c Config) error {
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case errors.Is(err, errAgain):
+		case errors.Is(err, errAgain), errors.Is(err, ErrOutOfRange):
 			c.Log.Info("claiming anew", "reason", err)
 			claim.again(err)
 			if err := pause.Wait(ctx); err != nil {

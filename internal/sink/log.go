@@ -40,6 +40,8 @@ func meaning(err error) error {
 		return fmt.Errorf("%w: %w", writer.ErrNoLog, err)
 	case errors.Is(err, source.ErrNoAnswer):
 		return fmt.Errorf("%w: %w", writer.ErrNoAnswer, err)
+	case errors.Is(err, source.ErrOutOfRange):
+		return fmt.Errorf("%w: %w", writer.ErrOutOfRange, err)
 	}
 	return err
 }

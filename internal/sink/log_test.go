@@ -18,7 +18,7 @@ func TestMeaning(t *testing.T) {
 		if !errors.Is(got, err) || want != nil && !errors.Is(got, want) {
 			t.Errorf("%v: got %v, want also %v", err, got, want)
 		}
-		for _, other := range []error{writer.ErrNoLog, writer.ErrNoAnswer} {
+		for _, other := range []error{writer.ErrNoLog, writer.ErrNoAnswer, writer.ErrOutOfRange} {
 			if other != want && errors.Is(got, other) {
 				t.Errorf("%v: got %v", err, got)
 			}
@@ -28,5 +28,5 @@ func TestMeaning(t *testing.T) {
 	f(errors.New("denied"), nil)
 	f(fmt.Errorf("read quakes/0: %w", source.ErrNoTopic), writer.ErrNoLog)
 	f(fmt.Errorf("ask for the log end: %w", source.ErrNoAnswer), writer.ErrNoAnswer)
-	f(&source.OutOfRangeError{Topic: "quakes"}, nil)
+	f(&source.OutOfRangeError{Topic: "quakes"}, writer.ErrOutOfRange)
 }

@@ -42,48 +42,71 @@ type Owner struct {
 	Software string `json:"software,omitempty"`
 }
 
-// headJSON is the form in which a head is stored.
-type headJSON struct {
-	Format      string        `json:"format"`
-	Table       string        `json:"table"`
-	Partition   int32         `json:"partition"`
-	Generation  int           `json:"generation"`
-	ClusterID   string        `json:"cluster_id"`
-	TopicID     string        `json:"topic_id"`
-	LeaderEpoch int32         `json:"leader_epoch"`
-	Version     uint64        `json:"version"`
-	Epoch       uint64        `json:"epoch"`
-	Owner       Owner         `json:"owner"`
-	First       int64         `json:"first_offset"`
-	Next        int64         `json:"next_offset"`
-	Pending     *Plan         `json:"pending"`
-	Ranges      []RangeRecord `json:"ranges"`
-	Sealed      []ListRef     `json:"sealed"`
-	Totals      Totals        `json:"totals"`
-	Schema      int           `json:"schema"`
+// headForm is the form in which a head is stored. What it is made of is either
+// with the methods that keep unknown members, or without.
+type headForm[P, R, S any] struct {
+	headFields
+	Pending *P  `json:"pending"`
+	Ranges  []R `json:"ranges"`
+	Sealed  []S `json:"sealed"`
+	headTail
+}
+
+type headFields struct {
+	Format      string `json:"format"`
+	Table       string `json:"table"`
+	Partition   int32  `json:"partition"`
+	Generation  int    `json:"generation"`
+	ClusterID   string `json:"cluster_id"`
+	TopicID     string `json:"topic_id"`
+	LeaderEpoch int32  `json:"leader_epoch"`
+	Version     uint64 `json:"version"`
+	Epoch       uint64 `json:"epoch"`
+	Owner       Owner  `json:"owner"`
+	First       int64  `json:"first_offset"`
+	Next        int64  `json:"next_offset"`
+}
+
+type headTail struct {
+	Totals Totals `json:"totals"`
+	Schema int    `json:"schema"`
+}
+
+type headJSON = headForm[Plan, RangeRecord, ListRef]
+
+func newHeadForm[P, R, S any](h Head, pending *P, ranges []R, sealed []S) headForm[P, R, S] {
+	return headForm[P, R, S]{
+		headFields: headFields{
+			Format: Format, Table: h.Table, Partition: h.ID, Generation: h.Generation,
+			ClusterID: h.Identity.Cluster, TopicID: hex.EncodeToString(h.Identity.Topic[:]),
+			LeaderEpoch: h.LeaderEpoch, Version: h.Version, Epoch: h.Epoch, Owner: h.Owner,
+			First: h.First, Next: h.Next,
+		},
+		Pending: pending, Ranges: ranges, Sealed: sealed,
+		headTail: headTail{Totals: h.Totals, Schema: h.Schema},
+	}
 }
 
 // EncodeHead returns the stored form of h.
 func EncodeHead(h Head) ([]byte, error) {
-	j := headJSON{
-		Format: Format, Table: h.Table, Partition: h.ID, Generation: h.Generation,
-		ClusterID: h.Identity.Cluster, TopicID: hex.EncodeToString(h.Identity.Topic[:]),
-		LeaderEpoch: h.LeaderEpoch, Version: h.Version, Epoch: h.Epoch, Owner: h.Owner,
-		First: h.First, Next: h.Next, Pending: h.Pending, Ranges: h.Ranges, Sealed: h.Sealed,
-		Totals: h.Totals, Schema: h.Schema,
+	if p, ok := toPlainHead(h); ok {
+		return json.Marshal(p)
 	}
-	return encodeWith(j, h.unknown)
+	return encodeWith(newHeadForm(h, h.Pending, h.Ranges, h.Sealed), h.unknown)
 }
 
 // DecodeHead reads the stored form of a head and validates it.
 func DecodeHead(body []byte) (Head, error) {
-	if err := checkFormat(body); err != nil {
-		return Head{}, err
-	}
-	var j headJSON
-	unknown, err := decodeWith(body, &j)
-	if err != nil {
-		return Head{}, fmt.Errorf("%w: %w", ErrDamage, err)
+	var unknown unknownFields
+	j, plain := fromPlainHead(body)
+	if !plain {
+		err := checkFormat(body)
+		if err != nil {
+			return Head{}, err
+		}
+		if unknown, err = decodeWith(body, &j); err != nil {
+			return Head{}, fmt.Errorf("%w: %w", ErrDamage, err)
+		}
 	}
 	h := Head{
 		Partition: Partition{ID: j.Partition, Generation: j.Generation}, Table: j.Table,
@@ -112,13 +135,17 @@ func checkFormat(body []byte) error {
 	if err := json.Unmarshal(body, &f); err != nil {
 		return fmt.Errorf("%w: not a JSON object: %w", ErrDamage, err)
 	}
-	major, _, ok := strings.Cut(f.Format, ".")
+	return checkMajor(f.Format)
+}
+
+func checkMajor(format string) error {
+	major, _, ok := strings.Cut(format, ".")
 	ours, _, _ := strings.Cut(Format, ".")
 	if _, err := strconv.Atoi(major); err != nil || !ok {
-		return fmt.Errorf("%w: format %q is not major.minor", ErrDamage, f.Format)
+		return fmt.Errorf("%w: format %q is not major.minor", ErrDamage, format)
 	}
 	if major != ours {
-		return fmt.Errorf("%w: it is %s, this version knows %s.x: use a version of lakeweir that knows it", ErrFormat, f.Format, ours)
+		return fmt.Errorf("%w: it is %s, this version knows %s.x: use a version of lakeweir that knows it", ErrFormat, format, ours)
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -78,24 +77,27 @@ func (r *ListRef) UnmarshalJSON(data []byte) (err error) {
 
 // list is a sealed list: range records at level 0, references to lists of the
 // level below otherwise. It is written once and never changed.
-type list struct {
-	Format    string        `json:"format"`
-	Table     string        `json:"table"`
-	Partition int32         `json:"partition"`
-	Level     int           `json:"level"`
-	Ranges    []RangeRecord `json:"ranges,omitempty"`
-	Lists     []ListRef     `json:"lists,omitempty"`
+type list = listForm[RangeRecord, ListRef]
+
+type listForm[R, S any] struct {
+	listFields
+	Ranges []R `json:"ranges,omitempty"`
+	Lists  []S `json:"lists,omitempty"`
+}
+
+type listFields struct {
+	Format    string `json:"format"`
+	Table     string `json:"table"`
+	Partition int32  `json:"partition"`
+	Level     int    `json:"level"`
 }
 
 // decodeList reads the body of the list that ref refers to, and checks that it
 // is the one: its parts are contiguous, span the range and sum to the totals.
 func decodeList(body []byte, ref ListRef) (list, error) {
-	if err := checkFormat(body); err != nil {
+	l, err := parseList(body)
+	if err != nil {
 		return list{}, err
-	}
-	var l list
-	if err := json.Unmarshal(body, &l); err != nil {
-		return list{}, fmt.Errorf("%w: %w", ErrDamage, err)
 	}
 	if l.Level != ref.Level || (l.Level == 0) != (len(l.Lists) == 0) {
 		return list{}, fmt.Errorf("%w: list of level %d where level %d is referred to", ErrDamage, l.Level, ref.Level)

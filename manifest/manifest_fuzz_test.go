@@ -63,9 +63,9 @@ func FuzzObjects(f *testing.F) {
 	h, lists := sealedHead(f, 65)
 	f.Add([]byte(asJSON(f, h)))
 	f.Add(lists[0].body)
-	small := list{Format: Format, Table: "t", Ranges: []RangeRecord{full().Ranges[0], full().Ranges[1]}}
+	small := list{listFields: listFields{Format: Format, Table: "t"}, Ranges: []RangeRecord{full().Ranges[0], full().Ranges[1]}}
 	f.Add([]byte(asJSON(f, small)))
-	f.Add([]byte(asJSON(f, list{Format: Format, Table: "t", Level: 1, Lists: full().Sealed})))
+	f.Add([]byte(asJSON(f, list{listFields: listFields{Format: Format, Table: "t", Level: 1}, Lists: full().Sealed})))
 	s, err := NewSchema(declared(
 		Column{Name: "a", Type: List, Element: &Column{Type: Struct, Fields: []Column{{Name: "x", Type: Decimal, Precision: 9}}}},
 		Column{Name: "at", Path: []string{"p", "q.r"}, Type: Timestamp, Unit: Milliseconds, Encoding: Delta, Required: true},

@@ -1,9 +1,6 @@
 package manifest
 
-import (
-	"encoding/json"
-	"fmt"
-)
+import "fmt"
 
 const (
 	// fanOut is how many ranges a head holds, and how many references of one
@@ -45,12 +42,12 @@ func rangesFull(h Head) (bool, error) {
 	if len(h.Ranges) >= fanOut {
 		return true, nil
 	}
-	ranges, err := json.Marshal(h.Ranges)
-	if err != nil || len(ranges) > sealBytes {
+	ranges, err := sizeOf(h.Ranges, toPlainRange)
+	if err != nil || ranges > sealBytes {
 		return true, err
 	}
-	sealed, err := json.Marshal(h.Sealed)
-	return len(ranges)+len(sealed) > headBytes, err
+	sealed, err := sizeOf(h.Sealed, toPlainRef)
+	return ranges+sealed > headBytes, err
 }
 
 // sealGeneration seals all that h holds of its newest generation into one tree,
@@ -74,7 +71,7 @@ func sealRanges(h Head, random func() string) (Head, []sealedList, error) {
 	if len(h.Ranges) == 0 {
 		return h, nil, nil
 	}
-	l := list{Format: Format, Table: h.Table, Partition: h.ID, Ranges: h.Ranges}
+	l := list{listFields: listFields{Format: Format, Table: h.Table, Partition: h.ID}, Ranges: h.Ranges}
 	firstRange, last := h.Ranges[0], h.Ranges[len(h.Ranges)-1]
 	ref := ListRef{Generation: firstRange.Generation, Range: Range{Start: firstRange.Start, Next: last.Next}, Random: random()}
 	for _, r := range h.Ranges {
@@ -113,7 +110,7 @@ func lastRun(sealed []ListRef, level int) []ListRef {
 // sealRefs replaces run, the last references of h, by a list of the next level.
 func sealRefs(h Head, run []ListRef, random func() string) (Head, sealedList, error) {
 	level := run[0].Level + 1
-	l := list{Format: Format, Table: h.Table, Partition: h.ID, Level: level, Lists: run}
+	l := list{listFields: listFields{Format: Format, Table: h.Table, Partition: h.ID, Level: level}, Lists: run}
 	ref := ListRef{
 		Level: level, Generation: run[0].Generation,
 		Range: Range{Start: run[0].Start, Next: run[len(run)-1].Next}, Random: random(),
@@ -128,7 +125,7 @@ func sealRefs(h Head, run []ListRef, random func() string) (Head, sealedList, er
 }
 
 func newSealedList(partition int32, ref ListRef, l list) (sealedList, error) {
-	body, err := json.Marshal(l)
+	body, err := encodeList(l)
 	if err != nil {
 		return sealedList{}, fmt.Errorf("encode list: %w", err)
 	}

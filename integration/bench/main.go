@@ -32,6 +32,8 @@ type options struct {
 	batch                       string // rows in a batch of the sink
 	asJSON                      bool
 	growth, svg                 string // sizes of tables to measure instead; where to draw it
+	processes                   string // sizes of groups to measure instead
+	rebalance                   int    // partitions of a topic to measure instead
 }
 
 func main() {
@@ -49,13 +51,20 @@ func main() {
 	flag.StringVar(&o.batch, "rows", "250000", "the setting batch.max_rows of the sink")
 	flag.StringVar(&o.growth, "growth", "", "measure tables with so many published files instead, such as 1000,100000,1000000")
 	flag.StringVar(&o.svg, "svg", "", "with -growth: draw the figures into this file")
+	flag.StringVar(&o.processes, "processes", "", "measure groups of so many processes on one core each instead, such as 1,2")
+	flag.IntVar(&o.rebalance, "rebalance", 0, "measure a group that shares so many partitions instead")
 	flag.BoolVar(&o.asJSON, "json", false, "print JSON, one object for each line of the table")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	run := run
-	if o.growth != "" {
+	switch {
+	case o.growth != "":
 		run = growth
+	case o.processes != "":
+		run = processes
+	case o.rebalance > 0:
+		run = rebalance
 	}
 	if err := run(ctx, o); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)

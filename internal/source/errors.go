@@ -51,6 +51,7 @@ const (
 	codeIllegalGen      int16 = 22
 	codeUnknownMember   int16 = 25
 	codeRebalancing     int16 = 27
+	codeTopicDenied     int16 = 29
 	codeIllegalSASL     int16 = 34
 	codeLoginFailed     int16 = 58
 	codeFencedEpoch     int16 = 74

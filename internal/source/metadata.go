@@ -10,6 +10,10 @@ import (
 	"github.com/segmentio/kafka-go"
 )
 
+// writeRight is the bit of the operation Write among rights
+// (https://kafka.apache.org/documentation/#security_authz_primitives).
+const writeRight int32 = 1 << 4
+
 // Versions of Metadata: topic ids came with 10 (Kafka 2.8), leader epochs with
 // 7 (2.1), and 12 is the last that needs no more than this package knows.
 const (
@@ -17,6 +21,7 @@ const (
 	maxMetadata    = 12
 	withTopicID    = 10
 	withEpoch      = 7
+	withRights     = 8 // KIP-430, Kafka 2.3
 	flexMetadata   = 9
 	minEpochEnd    = 2 // OffsetForLeaderEpoch, Kafka 2.1
 	maxEpochEnd    = 3 // the last one before flexible encoding
@@ -31,7 +36,8 @@ type layout struct {
 
 type topicLayout struct {
 	code       int16
-	internal   bool // kept by the brokers for themselves
+	internal   bool  // kept by the brokers for themselves
+	rights     int32 // bits by operation; 0 is not told: who sees a topic may describe it
 	id         record.TopicID
 	partitions map[int32]partitionLayout
 }
@@ -42,6 +48,12 @@ type partitionLayout struct{ leader, epoch int32 }
 // metadata asks for topics by name, nil for all that there are. It is never
 // answered from a cache, and creates no topic.
 func (c *client) metadata(ctx context.Context, topics []string) (layout, error) {
+	return c.describe(ctx, topics, false)
+}
+
+// describe is metadata, with the rights that this user has on each topic if
+// they are asked for: brokers look them up one by one.
+func (c *client) describe(ctx context.Context, topics []string, rights bool) (layout, error) {
 	version, err := c.version(ctx, keyMetadata)
 	if err != nil {
 		return layout{}, err
@@ -52,7 +64,7 @@ func (c *client) metadata(ctx context.Context, topics []string) (layout, error) 
 	version = min(version, maxMetadata)
 	l, err := ask[layout](ctx, c, &call{
 		key: keyMetadata, version: version, flexible: version >= flexMetadata, node: anyBroker,
-		encode: func(b []byte, v int16) []byte { return encodeMetadata(b, v, topics) },
+		encode: func(b []byte, v int16) []byte { return encodeMetadata(b, v, topics, rights) },
 		decode: func(d *decoder, v int16) (any, error) { return decodeMetadata(d, v), nil },
 	}, requestTimeout)
 	if err != nil {
@@ -79,7 +91,7 @@ func (c *client) layoutOf(ctx context.Context, topic string) (layout, error) {
 	return q.Ask(ctx, func(ctx context.Context) (layout, error) { return c.metadata(ctx, []string{topic}) })
 }
 
-func encodeMetadata(b []byte, v int16, topics []string) []byte {
+func encodeMetadata(b []byte, v int16, topics []string, rights bool) []byte {
 	flexible := v >= flexMetadata
 	switch { // an array without elements is none, null is all
 	case flexible && topics == nil:
@@ -104,8 +116,8 @@ func encodeMetadata(b []byte, v int16, topics []string) []byte {
 	if v >= 8 && v <= 10 {
 		b = appendBool(b, false) // authorized operations of the cluster
 	}
-	if v >= 8 {
-		b = appendBool(b, false) // authorized operations of the topics
+	if v >= withRights {
+		b = appendBool(b, rights) // authorized operations of the topics
 	}
 	if flexible {
 		b = append(b, 0)
@@ -156,8 +168,8 @@ func decodeTopic(d *decoder, v int16) (string, topicLayout) {
 		d.tags(flexible)
 		t.partitions[id] = p
 	}
-	if v >= 8 {
-		d.int32() // authorized operations
+	if v >= withRights {
+		t.rights = max(d.int32(), 0) // the least int32 when they were not asked for
 	}
 	d.tags(flexible)
 	return name, t

@@ -64,14 +64,29 @@ func NewProducer(c Config, topic string) (*Producer, error) {
 func (p *Producer) Close() { p.client.close() }
 
 // Check returns an error in one line if the topic is not there, which is
-// ErrNoTopic unless Config.WaitForTopics, or if no broker answers within
+// ErrNoTopic unless Config.WaitForTopics, if this user may not write to it, as
+// far as brokers tell (from Kafka 2.3 on), or if no broker answers within
 // Config.StartTimeout. The topic is never created.
 func (p *Producer) Check(ctx context.Context) error {
 	l, err := p.client.check(ctx, p.config)
 	if err != nil {
 		return err
 	}
-	return checkTopics(p.config, l)
+	if err := checkTopics(p.config, l); err != nil || l.topics[p.topic].code != 0 {
+		return err
+	}
+	if l, err = p.client.describe(ctx, []string{p.topic}, true); err != nil {
+		return p.client.explain.now(err)
+	}
+	if rights := l.topics[p.topic].rights; rights != 0 && rights&writeRight == 0 {
+		return p.denied(codeError(codeTopicDenied))
+	}
+	return nil
+}
+
+// denied says what to do about a missing right to write.
+func (p *Producer) denied(err error) error {
+	return fmt.Errorf("topic %q: this user may not write to it: grant WRITE (and DESCRIBE) on the topic to this user: %w", p.topic, err)
 }
 
 // Publish sends records as one batch to the partition that from names, modulo
@@ -97,8 +112,12 @@ func (p *Producer) Publish(ctx context.Context, from int32, records []record.Rec
 		return nil
 	case err == nil && (code == codeTooLarge || code == codeListTooLarge):
 		return fmt.Errorf("publish %d bytes to %s/%d: %w", len(batch), p.topic, partition, ErrTooLarge)
+	case err == nil && code == codeTopicDenied:
+		err = p.denied(codeError(code))
 	case err == nil:
 		err = codeError(code)
+	default:
+		err = p.client.explain.now(err)
 	}
 	p.mu.Lock()
 	p.leaders = topicLayout{} // the next try looks again
@@ -114,12 +133,14 @@ func (p *Producer) place(ctx context.Context, from int32) (partition, node int32
 	if len(known.partitions) == 0 {
 		l, err := p.client.metadata(ctx, []string{p.topic})
 		if err != nil {
-			return 0, 0, err
+			return 0, 0, p.client.explain.now(err)
 		}
 		t, ok := l.topics[p.topic]
 		switch {
 		case !ok || t.code == codeUnknownTopic:
 			return 0, 0, ErrNoTopic
+		case t.code == codeTopicDenied: // it may not even be seen
+			return 0, 0, p.denied(codeError(t.code))
 		case t.code != 0:
 			return 0, 0, codeError(t.code)
 		case len(t.partitions) == 0:

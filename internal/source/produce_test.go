@@ -13,9 +13,11 @@ import (
 	"time"
 
 	"github.com/lakeweir/lakeweir/record"
+	"github.com/segmentio/kafka-go"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/twmb/franz-go/pkg/kversion"
 )
 
 // publisher makes a Producer of a topic of c.
@@ -278,6 +280,41 @@ func TestPublishSecure(t *testing.T) {
 	if got := contents(t, c, "t", 0, secure); len(got) != 1 {
 		t.Errorf("%d records", len(got))
 	}
+}
+
+// A user without the right to write is told so at the start, by name of the
+// topic and of the right; by brokers that do not tell rights, at the first try.
+func TestPublishDenied(t *testing.T) {
+	may := func(topic string, ops ...kmsg.ACLOperation) (acls []kfake.ACL) {
+		for _, op := range ops {
+			acls = append(acls, kfake.ACL{
+				Resource: kmsg.ACLResourceTypeTopic, Name: topic, Pattern: kmsg.ACLResourcePatternTypeLiteral, Operation: op, Allow: true,
+			})
+		}
+		return acls
+	}
+	f := func(v *kversion.Versions, user string, check, publish bool) {
+		t.Helper()
+		c := cluster(t, kfake.SeedTopics(1, "t"), kfake.EnableSASL(), kfake.EnableACLs(), kfake.MaxVersions(v),
+			kfake.User("PLAIN", "reader", "pass1", may("t", kmsg.ACLOperationDescribe, kmsg.ACLOperationRead)...),
+			kfake.User("PLAIN", "writer", "pass1", may("t", kmsg.ACLOperationWrite, kmsg.ACLOperationDescribe)...))
+		p := publisher(t, c, "t", func(c *Config) { c.SASL = SASL{Mechanism: "plain", User: user, Password: "pass1"} })
+		for what, ok := range map[string]bool{"check": check, "publish": publish} {
+			err := p.Check(t.Context())
+			if what == "publish" {
+				err = p.Publish(t.Context(), 0, of("v"))
+			}
+			if ok && err != nil || !ok && !errors.Is(err, kafka.TopicAuthorizationFailed) {
+				t.Errorf("%s by %s: %v", what, user, err)
+			} else if !ok {
+				told(t, err, `topic "t": this user may not write to it: grant WRITE`)
+			}
+		}
+	}
+	f(kversion.V4_0_0(), "reader", false, false)
+	f(kversion.V4_0_0(), "writer", true, true)
+	f(kversion.V1_0_0(), "reader", true, false)
+	f(kversion.V1_0_0(), "writer", true, true)
 }
 
 // A context that ends ends the publishing.

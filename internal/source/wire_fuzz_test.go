@@ -135,7 +135,7 @@ func fuzzMetadata(t *testing.T, data []byte, v int16) func() {
 			if topic.Topic != nil {
 				name = *topic.Topic
 			}
-			tl := topicLayout{code: topic.ErrorCode, internal: topic.IsInternal, id: topic.TopicID, partitions: map[int32]partitionLayout{}}
+			tl := topicLayout{code: topic.ErrorCode, internal: topic.IsInternal, rights: max(topic.AuthorizedOperations, 0), id: topic.TopicID, partitions: map[int32]partitionLayout{}}
 			for _, p := range topic.Partitions {
 				tl.partitions[p.Partition] = partitionLayout{leader: p.Leader, epoch: p.LeaderEpoch}
 			}

@@ -93,11 +93,14 @@ func TestMetadataMessages(t *testing.T) {
 	for v := int16(minMetadata); v <= maxMetadata; v++ {
 		req := kmsg.NewPtrMetadataRequest()
 		req.SetVersion(v)
-		if err := req.ReadFrom(encodeMetadata(nil, v, []string{"t", "other"})); err != nil {
+		if err := req.ReadFrom(encodeMetadata(nil, v, []string{"t", "other"}, false)); err != nil {
 			t.Fatalf("v%d: %v", v, err)
 		}
 		if len(req.Topics) != 2 || *req.Topics[1].Topic != "other" || req.AllowAutoTopicCreation {
 			t.Errorf("v%d: %+v", v, req)
+		}
+		if err := req.ReadFrom(encodeMetadata(nil, v, []string{"t"}, true)); err != nil || req.IncludeTopicAuthorizedOperations != (v >= withRights) {
+			t.Errorf("v%d, with rights: %v, %+v", v, err, req)
 		}
 		d := over(metadataResponse(v))
 		l := decodeMetadata(d, v)

@@ -28,6 +28,7 @@ var layers = map[string][]string{
 	"store/dir":               {"store"},
 	"store/memory":            {"store"},
 	"store/fault":             {"store"},
+	"store/gated":             {"store", "store/metered"},
 	"store/metered":           {"internal/latency", "store"},
 	"store/storetest":         {"store", "store/memory", "store/fault"},
 	"internal/backoff":        {},
@@ -43,7 +44,7 @@ var layers = map[string][]string{
 	"internal/verify":         {"internal/columnar", "manifest", "store"},
 	"internal/tabletest":      {"internal/columnar", "internal/verify", "manifest", "record", "store", "writer"}, // for tests only
 	"internal/settings":       {"manifest", "store"},
-	"internal/sink":           {"internal/settings", "internal/source", "manifest", "record", "store", "store/dir", "store/metered", "store/minio", "store/s3", "writer"},
+	"internal/sink":           {"internal/settings", "internal/source", "manifest", "record", "store", "store/dir", "store/gated", "store/metered", "store/minio", "store/s3", "writer"},
 }
 
 // owners says which packages may import a library, tests aside. Prefixes count.

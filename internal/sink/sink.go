@@ -13,6 +13,7 @@ import (
 	"github.com/lakeweir/lakeweir/internal/source"
 	"github.com/lakeweir/lakeweir/manifest"
 	"github.com/lakeweir/lakeweir/store"
+	"github.com/lakeweir/lakeweir/store/gated"
 	"github.com/lakeweir/lakeweir/store/metered"
 	"github.com/lakeweir/lakeweir/writer"
 )
@@ -80,7 +81,7 @@ func New(c Config) (*Sink, error) {
 	}
 	s.writers = writer.New(s.budget)
 	s.meter = metered.Wrap(c.Store)
-	s.Store = s.meter
+	s.Store = gated.Wrap(s.meter) // outside, so that waiting is no time of the store
 	s.probed = once(c.Probe)
 	var err error
 	if s.source, err = Source(c.Settings); err != nil {

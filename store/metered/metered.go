@@ -80,7 +80,7 @@ func (m *Meter) Calls() [Operations]Calls {
 }
 
 func (m *Meter) count(ctx context.Context, op Operation, took time.Duration, err error) {
-	o := outcome(ctx, err)
+	o := OutcomeOf(ctx, err)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.calls[op].Outcomes[o]++
@@ -149,8 +149,8 @@ type answered interface{ HTTPStatus() int }
 // late is an error that knows whether a deadline was the reason, as net.Error.
 type late interface{ Timeout() bool }
 
-// outcome sorts the error of a call.
-func outcome(ctx context.Context, err error) Outcome {
+// OutcomeOf sorts the error of a call that was made under ctx.
+func OutcomeOf(ctx context.Context, err error) Outcome {
 	var answer answered
 	var l late
 	switch {

@@ -58,7 +58,7 @@ func TestCreateTime(t *testing.T) {
 	t.Parallel()
 	b := realkafka.Shared(t)
 	topic := topicOf(t)
-	b.CreateTopic(t, topic, 1, nil)
+	b.CreateTopic(t, topic, 1, map[string]string{"retention.ms": "-1"}) // else they are too old to stay
 	times := []int64{-1, 0, -86_400_000, 1_000_000_000_000}
 	for i, ms := range times { // a batch each: the first of a batch is special in its format
 		b.Produce(t, []*kgo.Record{{Topic: topic, Value: fmt.Appendf(nil, "v%d", i), Timestamp: time.UnixMilli(ms)}})

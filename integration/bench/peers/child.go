@@ -14,6 +14,7 @@ import (
 type cost struct {
 	cpu, clock time.Duration
 	mib        float64
+	rate       float64 // records a second
 }
 
 // child is a sink that runs.

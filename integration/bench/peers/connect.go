@@ -14,13 +14,12 @@ import (
 	"strings"
 )
 
-// plugins are the folders of Kafka Connect's plugins. Each is loaded by itself,
-// so the worker is shown only that of the sink at hand.
-func (j *job) plugins() string {
-	if j.sink.name == "aiven" {
-		return os.Getenv("AIVEN")
+// install shows the worker one plugin: a folder of jars in a folder of the job.
+func (j *job) install(jars string) error {
+	if err := os.Mkdir(j.file("plugins"), 0o755); err != nil {
+		return err
 	}
-	return filepath.Join(j.home, "iceberg")
+	return os.Symlink(jars, filepath.Join(j.file("plugins"), j.sink.name))
 }
 
 // connect starts a worker with one sink.
@@ -34,9 +33,10 @@ func connect(properties string) func(context.Context, *job) *exec.Cmd {
 
 // aiven is Aiven's S3 sink. Its offsets are told after its files are there.
 func aiven() sink {
-	_, missing := given("AIVEN", "a folder with the jars of Aiven's S3 sink for Kafka Connect")
+	jars, missing := given("AIVEN", "a folder with the jars of Aiven's S3 sink for Kafka Connect")
 	return sink{
 		name: "aiven", id: "event_id", missing: missing,
+		prepare:   func(_ context.Context, j *job) error { return j.install(jars) },
 		command:   connect("aiven.properties"),
 		published: committed(func(j *job) string { return "connect-" + j.name }),
 	}
@@ -47,6 +47,9 @@ func iceberg() sink {
 	return sink{
 		name: "iceberg", id: "event_id",
 		prepare: func(ctx context.Context, j *job) error {
+			if err := j.install(filepath.Join(j.home, "iceberg")); err != nil {
+				return err
+			}
 			if _, err := j.admin.CreateTopic(ctx, 1, 1, nil, "control-"+j.name); err != nil {
 				return err
 			}

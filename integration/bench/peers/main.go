@@ -94,7 +94,7 @@ type line struct {
 	Missing string `json:",omitempty"` // why it was not measured
 	Failed  string `json:",omitempty"`
 
-	Rate         float64 // records a second, by the clock, without the start
+	Rate         float64 // records a second, by the clock; see progress.rate
 	Micros       float64 // processor time of the sink for each record, without the start
 	Start        float64 // seconds until a hundred records were out
 	StartSeconds float64 // processor time of these

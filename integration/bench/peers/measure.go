@@ -21,10 +21,8 @@ func (p *place) measure(ctx context.Context, s sink, l *line) error {
 		if err != nil {
 			return err
 		}
-		n := float64(p.records - fewCount)
-		// A run that is hardly longer than a start has no rate that means anything.
-		rates = append(rates, n/max(c.clock-start.clock, time.Millisecond).Seconds())
-		micros = append(micros, float64((c.cpu-start.cpu).Microseconds())/n)
+		rates = append(rates, c.rate)
+		micros = append(micros, float64((c.cpu-start.cpu).Microseconds())/float64(p.records-fewCount))
 	}
 	l.Rate, l.Micros = median(rates), median(micros)
 	if !p.crash {
@@ -95,19 +93,48 @@ func (p *place) crashCheck(ctx context.Context, s sink, l *line) error {
 // publish with its next commit, of which there is one in 5 seconds.
 const (
 	look  = 20 * time.Millisecond
-	stuck = 2 * time.Minute
+	stuck = 90 * time.Second
 	calm  = 15 * time.Second
 )
+
+// progress is what was seen of a run: when records were published, and how many.
+type progress struct {
+	first, last time.Time // when the first were seen, when the last
+	early, n    int       // the first, all so far
+}
+
+func (p *progress) see(n int) {
+	if n <= p.n {
+		return
+	}
+	p.last = time.Now()
+	if p.n == 0 {
+		p.first, p.early = p.last, n
+	}
+	p.n = n
+}
+
+// rate is records a second, between the first publication and the last: a Java
+// process takes long to start. Where the first one has most of them, or for a
+// sink that cannot be watched, the start counts too.
+func (p *progress) rate(begin time.Time) float64 {
+	if p.early > p.n/2 {
+		return float64(p.n) / p.last.Sub(begin).Seconds()
+	}
+	return float64(p.n-p.early) / p.last.Sub(p.first).Seconds()
+}
 
 // await waits until all is published, ends the process and returns its cost up
 // to the last record. After a crash rows may count twice, so it waits for calm.
 func (c *child) await(ctx context.Context, j *job, crashed bool) (cost, error) {
 	if j.sink.published == nil {
-		return c.wait(ctx)
+		spent, err := c.wait(ctx)
+		spent.rate = float64(j.records) / spent.clock.Seconds()
+		return spent, err
 	}
 	tick := time.NewTicker(look)
 	defer tick.Stop()
-	change, before := time.Now(), -1
+	seen := progress{last: c.begin}
 	for {
 		select {
 		case <-ctx.Done():
@@ -122,13 +149,11 @@ func (c *child) await(ctx context.Context, j *job, crashed bool) (cost, error) {
 			c.stop()
 			return cost{}, err
 		}
-		if n != before {
-			change, before = time.Now(), n
-		}
-		quiet := time.Since(change)
+		seen.see(n)
+		quiet := time.Since(seen.last)
 		if n >= j.records && (!crashed || quiet > calm) {
 			spent := c.stop()
-			spent.clock = change.Sub(c.begin)
+			spent.clock, spent.rate = seen.last.Sub(c.begin), seen.rate(c.begin)
 			return spent, nil
 		}
 		if quiet > stuck {

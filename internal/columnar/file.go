@@ -1,38 +1,63 @@
 package columnar
 
 import (
-	"bytes"
 	"fmt"
+	"sync"
 
 	"github.com/lakeweir/lakeweir/internal/decode"
-	"github.com/parquet-go/parquet-go"
 )
 
-// step is how many rows go to the library at a time. Where a page ends depends
-// on it, so it is always the same, counted from the first row of a file.
+// step is how many rows are looked at together: only behind a step does a page
+// or a row group end, counted from the first row of a file, so that the bytes do
+// not depend on how the log groups records.
 const step = 256
 
-// file is one Parquet file that is being written to memory. The writer is made
-// with the first step, and never used for a second file.
+// file is one Parquet file that is being written to memory.
 type file struct {
-	layout *layout
-	shred  *shredder
-	body   bytes.Buffer
-	writer *parquet.GenericWriter[any]
-	leaves []*parquet.ColumnWriter
-	rows   int64 // written
+	layout  *layout
+	shred   *shredder
+	scratch *scratch
+	body    []byte
+	rows    int64 // written
+	groups  []group
 
 	group struct{ rows, raw int64 } // since the last row group ended
 }
 
-func newFile(f *layout) *file { return &file{layout: f, shred: newShredder(f.schema)} }
-
-// open makes the writer.
-func (f *file) open() {
-	if f.writer == nil {
-		f.writer = parquet.NewGenericWriter[any](&f.body, append(f.layout.options[:len(f.layout.options):len(f.layout.options)], f.layout.parquet)...)
-		f.leaves = f.writer.ColumnWriters()
+func newFile(l *layout) *file {
+	f := &file{layout: l, shred: newShredder(l), scratch: scratches.Get().(*scratch)}
+	for i := range f.shred.leaves {
+		f.shred.leaves[i].open = *contents.Get().(*content)
 	}
+	return f
+}
+
+// Memory of open pages and for the making of pages goes from file to file: it
+// costs as much to clear and to collect as to fill.
+var (
+	scratches = sync.Pool{New: func() any { return new(scratch) }}
+	contents  = sync.Pool{New: func() any { return new(content) }}
+)
+
+// keptBytes is the most of a page's memory that is kept: one with a huge value
+// goes back to the system.
+const keptBytes = 2 * pageBytes
+
+// release gives the memory of pages to other files.
+func (f *file) release() {
+	for i := range f.shred.leaves {
+		l := &f.shred.leaves[i]
+		l.restart()
+		if cap(l.open.plain) <= keptBytes {
+			open := l.open
+			contents.Put(&open)
+		}
+		l.open = content{}
+	}
+	if cap(f.scratch.packed) <= keptBytes && cap(f.scratch.body) <= keptBytes {
+		scratches.Put(f.scratch)
+	}
+	f.scratch = nil
 }
 
 // add adds a row. A reject leaves the file as it was.
@@ -47,32 +72,27 @@ func (f *file) add(r *row) (*decode.Reject, error) {
 	return nil, f.flush()
 }
 
-// flush writes the rows of a step, and ends the row group if it is large enough.
+// flush ends a step, and the row group if it is large enough.
 func (f *file) flush() error {
-	rows := int64(f.shred.rows)
+	rows := f.shred.rows
 	if rows == 0 {
 		return nil
 	}
 	if err := f.shred.aligned(); err != nil {
 		return err
 	}
-	f.open()
-	if len(f.leaves) != len(f.shred.leaves) {
-		return fmt.Errorf("the file has %d leaf columns, the schema %d: a defect of this program", len(f.leaves), len(f.shred.leaves))
-	}
-	for i, w := range f.leaves {
-		if _, err := w.WriteRowValues(f.shred.leaves[i].values); err != nil {
+	for i := range f.shred.leaves {
+		if err := f.shred.leaves[i].step(rows, f.scratch); err != nil {
 			return fmt.Errorf("leaf column %d: %w", i, err)
 		}
 	}
 	f.shred.reset()
-	f.rows += rows
-	f.group.rows += rows
+	f.rows += int64(rows)
+	f.group.rows += int64(rows)
 	if l := f.layout.schema.Layout; f.group.rows < l.GroupRows && f.group.raw < l.GroupBytes {
 		return nil
 	}
-	f.group.rows, f.group.raw = 0, 0
-	return f.writer.Flush()
+	return f.closeGroup()
 }
 
 // close writes the footer and returns the bytes.
@@ -80,12 +100,12 @@ func (f *file) close(meta []entry) ([]byte, error) {
 	if err := f.flush(); err != nil {
 		return nil, err
 	}
-	f.open()
-	for _, m := range meta {
-		f.writer.SetKeyValueMetadata(m.key, m.value)
-	}
-	if err := f.writer.Close(); err != nil {
+	if err := f.closeGroup(); err != nil {
 		return nil, err
 	}
-	return f.body.Bytes(), nil
+	if err := f.footer(meta); err != nil {
+		return nil, err
+	}
+	f.release()
+	return f.body, nil
 }

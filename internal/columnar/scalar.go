@@ -1,61 +1,79 @@
 package columnar
 
-import (
-	"unsafe"
+import "github.com/lakeweir/lakeweir/internal/decode"
 
-	"github.com/lakeweir/lakeweir/internal/decode"
-	"github.com/parquet-go/parquet-go"
-)
-
-// text returns the value of a string, which is not copied.
-func text(s string) parquet.Value {
-	return parquet.ByteArrayValue(unsafe.Slice(unsafe.StringData(s), len(s)))
-}
-
-// scalar returns a JSON value as one of a column's type.
-func (sh *shredder) scalar(c *column, t *decode.Token) (parquet.Value, decode.Reason) {
+// scalar adds a JSON value as one of a column's type, or returns why it is
+// none.
+func (sh *shredder) scalar(c *column, t *decode.Token, rep uint8) decode.Reason {
+	l := &sh.leaves[c.from]
 	switch c.op {
 	case opBool:
 		if t.Kind != decode.True && t.Kind != decode.False {
-			return parquet.Value{}, decode.NoFit
+			return decode.NoFit
 		}
-		return parquet.BooleanValue(t.Kind == decode.True), ""
+		l.putBool(t.Kind == decode.True, rep)
+		return ""
 	case opInt32:
 		v, r := t.Int32()
-		return parquet.Int32Value(v), r
+		return l.int32(v, r, rep)
 	case opInt64:
 		v, r := t.Int64()
-		return parquet.Int64Value(v), r
+		return l.int64(v, r, rep)
 	case opDouble:
 		v, r := t.Double()
-		return parquet.DoubleValue(v), r
+		if r == "" {
+			l.putDouble(v, rep)
+		}
+		return r
 	case opString:
 		v, r := t.Chars(&sh.arena)
-		return parquet.ByteArrayValue(v), r
+		return l.bytes(v, r, rep)
 	case opBinary:
 		v, r := t.Binary(&sh.arena)
-		return parquet.ByteArrayValue(v), r
+		return l.bytes(v, r, rep)
 	case opJSON:
 		v, r := t.JSON()
-		return parquet.ByteArrayValue(v), r
+		return l.bytes(v, r, rep)
 	case opUUID:
 		v, r := t.UUID(&sh.arena)
-		return parquet.FixedLenByteArrayValue(v), r
+		return l.bytes(v, r, rep)
 	case opTimestamp:
 		v, r := t.Timestamp(&sh.arena, c.field.Column.Unit)
-		return parquet.Int64Value(v), r
+		return l.int64(v, r, rep)
 	case opDate:
 		v, r := t.Date(&sh.arena)
-		return parquet.Int32Value(v), r
+		return l.int32(v, r, rep)
 	case opTinyDecimal:
 		v, r := t.Decimal(&sh.arena, c.field.Column.Precision, c.field.Column.Scale)
-		return parquet.Int32Value(int32(v)), r
+		return l.int32(int32(v), r, rep)
 	case opDecimal:
 		v, r := t.Decimal(&sh.arena, c.field.Column.Precision, c.field.Column.Scale)
-		return parquet.Int64Value(v), r
+		return l.int64(v, r, rep)
 	case opWideDecimal:
 		v, r := t.WideDecimal(&sh.arena, c.field.Column.Precision, c.field.Column.Scale)
-		return parquet.FixedLenByteArrayValue(v), r
+		return l.bytes(v, r, rep)
 	}
-	return parquet.Value{}, decode.NoFit
+	return decode.NoFit
+}
+
+// int32 adds a value unless there is a reason against it, which it returns.
+func (l *leaf) int32(v int32, r decode.Reason, rep uint8) decode.Reason {
+	if r == "" {
+		l.putInt32(v, rep)
+	}
+	return r
+}
+
+func (l *leaf) int64(v int64, r decode.Reason, rep uint8) decode.Reason {
+	if r == "" {
+		l.putInt64(v, rep)
+	}
+	return r
+}
+
+func (l *leaf) bytes(v []byte, r decode.Reason, rep uint8) decode.Reason {
+	if r == "" {
+		l.putBytes(v, rep)
+	}
+	return r
 }

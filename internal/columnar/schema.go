@@ -1,7 +1,9 @@
 package columnar
 
 import (
+	"bytes"
 	"fmt"
+	"strings"
 
 	"github.com/lakeweir/lakeweir/manifest"
 	"github.com/parquet-go/parquet-go"
@@ -10,6 +12,7 @@ import (
 	"github.com/parquet-go/parquet-go/compress/snappy"
 	pqzstd "github.com/parquet-go/parquet-go/compress/zstd"
 	"github.com/parquet-go/parquet-go/encoding"
+	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -18,14 +21,11 @@ import (
 type layout struct {
 	schema  manifest.Schema
 	parquet *parquet.Schema
-	options []parquet.WriterOption
-}
+	forms   []*form             // of the leaf columns
+	empty   format.FileMetaData // of a file without rows
 
-// Sizes of what a writer keeps in memory for each column.
-const (
-	pageBytes       = 256 << 10 // before encoding
-	dictionaryBytes = 1 << 20   // a larger dictionary gives way to plain values
-)
+	unbounded map[string]bool // paths of columns without bounds, dotted
+}
 
 // newLayout translates a schema that is valid.
 func newLayout(s manifest.Schema) (*layout, error) {
@@ -33,19 +33,59 @@ func newLayout(s manifest.Schema) (*layout, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &layout{schema: s, options: []parquet.WriterOption{
-		// A constant: the version of a library in it would make equal rows
-		// other bytes, and the next attempt, after every upgrade.
-		parquet.CreatedBy("lakeweir", "1", "parquet"),
-		parquet.Compression(codec),
-		parquet.PageBufferSize(pageBytes),
-		parquet.WriteBufferSize(0), // it writes to memory
-		parquet.DictionaryMaxBytes(dictionaryBytes),
-		parquet.DataPageStatistics(false),
-		parquet.DefaultEncoding(&parquet.Plain),
-	}}
+	l := &layout{schema: s, unbounded: map[string]bool{}}
 	l.parquet = parquet.NewSchema("lakeweir", l.group(s.Columns, nil, false))
+	if l.empty, err = emptyFile(l.parquet); err != nil {
+		return nil, err
+	}
+	for _, path := range l.parquet.Columns() {
+		column, _ := l.parquet.Lookup(path...)
+		l.forms = append(l.forms, l.form(column, codec))
+	}
 	return l, nil
+}
+
+// emptyFile returns the footer of a file without rows, as the library writes it.
+func emptyFile(s *parquet.Schema) (meta format.FileMetaData, err error) {
+	var body bytes.Buffer
+	// The author is a constant: the version of a library in it would make equal
+	// rows other bytes, and the next attempt, after every upgrade.
+	w := parquet.NewGenericWriter[any](&body, s, parquet.CreatedBy("lakeweir", "1", "parquet"))
+	if err := w.Close(); err != nil {
+		return meta, fmt.Errorf("write a file without rows: %w", err)
+	}
+	f, err := parquet.OpenFile(bytes.NewReader(body.Bytes()), int64(body.Len()))
+	if err != nil {
+		return meta, fmt.Errorf("read a file without rows: %w", err)
+	}
+	return *f.Metadata(), nil
+}
+
+// form returns what is fixed of a leaf column.
+func (l *layout) form(c parquet.LeafColumn, codec compress.Codec) *form {
+	f := &form{
+		path: c.Path, kind: c.Node.Type(), encoding: format.Plain, codec: codec,
+		maxRep: uint8(c.MaxRepetitionLevel), maxDef: uint8(c.MaxDefinitionLevel),
+		bounded:   !l.unbounded[strings.Join(c.Path, ".")],
+		pageBytes: pageBytes, dictionaryBytes: dictionaryBytes,
+	}
+	switch f.kind.Kind() {
+	case parquet.Boolean:
+		f.width = 1
+	case parquet.Int32:
+		f.width = 4
+	case parquet.Int64, parquet.Double:
+		f.width = 8
+	case parquet.FixedLenByteArray:
+		f.width = f.kind.Length()
+	}
+	if e := c.Node.Encoding(); e != nil {
+		f.encoding = e.Encoding()
+	}
+	if own := c.Node.Compression(); own != nil {
+		f.codec = own
+	}
+	return f
 }
 
 func codecOf(l manifest.Layout) (compress.Codec, error) {
@@ -122,7 +162,7 @@ func (l *layout) leaf(c manifest.Column, path []string) parquet.Node {
 		n = parquet.Compressed(n, &parquet.Uncompressed) // random bytes
 	}
 	if !bounded(c) {
-		l.options = append(l.options, parquet.SkipPageBounds(path...))
+		l.unbounded[strings.Join(path, ".")] = true
 	}
 	return n
 }

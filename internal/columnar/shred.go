@@ -6,7 +6,6 @@ import (
 	"github.com/lakeweir/lakeweir/internal/decode"
 	"github.com/lakeweir/lakeweir/manifest"
 	"github.com/lakeweir/lakeweir/record"
-	"github.com/parquet-go/parquet-go"
 )
 
 // row is a record on its way into a file.
@@ -16,13 +15,6 @@ type row struct {
 	partition int32
 	reason    string // of a dead letter
 	detail    string
-}
-
-// leaf holds the values of one leaf column since the last step.
-type leaf struct {
-	values []parquet.Value
-	mark   int  // how many there were before the row
-	flat   bool // one value is one row
 }
 
 // column is a column, or a part of one, with its levels in the file.
@@ -45,12 +37,12 @@ type shredder struct {
 	columns []*column
 	leaves  []leaf
 	arena   decode.Arena
-	rows    int
+	rows    int // since reset
 }
 
-// newShredder compiles a schema that is valid.
-func newShredder(s manifest.Schema) *shredder {
-	keep := false
+// newShredder compiles a layout.
+func newShredder(l *layout) *shredder {
+	s, keep := l.schema, false
 	for _, c := range s.Columns {
 		keep = keep || c.Source == manifest.FromExtra
 	}
@@ -61,6 +53,9 @@ func newShredder(s manifest.Schema) *shredder {
 	}
 	for _, f := range fields {
 		sh.columns = append(sh.columns, sh.compile(f, f.Column.Name, 0, 0, false))
+	}
+	for i, form := range l.forms {
+		sh.leaves[i] = newLeaf(form)
 	}
 	return sh
 }
@@ -81,55 +76,37 @@ func (sh *shredder) compile(f *decode.Field, name string, def, rep uint8, exact 
 		c.repeat = rep + 1
 		c.element = sh.compile(f.Element, name+"[]", c.present+1, c.repeat, exact)
 	default:
-		sh.leaves = append(sh.leaves, leaf{flat: rep == 0})
+		sh.leaves = append(sh.leaves, leaf{})
 	}
 	c.to = len(sh.leaves)
 	return c
 }
 
-// reset forgets the values, after they were written.
+// reset begins a step.
 func (sh *shredder) reset() {
-	for i := range sh.leaves {
-		sh.leaves[i].values = sh.leaves[i].values[:0]
-	}
 	sh.arena.Reset()
 	sh.rows = 0
 }
 
 // aligned returns an error unless every leaf has one row for each of the step.
-// The library takes the count of the first and would not notice.
+// A reader would take values of one row for those of another.
 func (sh *shredder) aligned() error {
 	for i := range sh.leaves {
-		rows := len(sh.leaves[i].values)
-		if !sh.leaves[i].flat {
-			rows = starts(sh.leaves[i].values)
-		}
-		if rows != sh.rows {
+		if rows := sh.leaves[i].newRows(); rows != sh.rows {
 			return fmt.Errorf("leaf column %d has %d rows of %d: a defect of this program", i, rows, sh.rows)
 		}
 	}
 	return nil
 }
 
-// starts returns how many of the values of a leaf begin a row.
-func starts(values []parquet.Value) (rows int) {
-	for i := range values {
-		if values[i].RepetitionLevel() == 0 {
-			rows++
-		}
-	}
-	return rows
-}
-
 // push adds a row. When it returns a reject the columns are as they were.
 func (sh *shredder) push(r *row) *decode.Reject {
 	for i := range sh.leaves {
-		sh.leaves[i].mark = len(sh.leaves[i].values)
+		sh.leaves[i].begin()
 	}
 	if rej := sh.fill(r); rej != nil {
 		for i := range sh.leaves {
-			l := &sh.leaves[i]
-			l.values = l.values[:l.mark]
+			sh.leaves[i].undo()
 		}
 		return rej
 	}
@@ -171,19 +148,6 @@ func (sh *shredder) fill(r *row) *decode.Reject {
 	return nil
 }
 
-// put adds a value to a column that is a leaf.
-func (sh *shredder) put(c *column, v parquet.Value, rep uint8) {
-	sh.leaves[c.from].add(v, rep, c.present)
-}
-
-// add adds a value with its levels.
-func (l *leaf) add(v parquet.Value, rep, def uint8) {
-	l.values = append(l.values, v)
-	last := &l.values[len(l.values)-1] // in place: a copy of the value with each level costs as much as the rest
-	last.SetRepetitionLevel(int(rep))
-	last.SetDefinitionLevel(int(def))
-}
-
 // null adds a null to every leaf of a column.
 func (sh *shredder) null(c *column, rep uint8) {
 	sh.hollow(c, rep, c.absent)
@@ -193,7 +157,7 @@ func (sh *shredder) null(c *column, rep uint8) {
 // definition level on.
 func (sh *shredder) hollow(c *column, rep, def uint8) {
 	for i := c.from; i < c.to; i++ {
-		sh.leaves[i].add(parquet.Value{}, rep, def)
+		sh.leaves[i].null(rep, def)
 	}
 }
 
@@ -211,7 +175,7 @@ func (sh *shredder) rest(c *column, kind decode.Kind) *decode.Reject {
 		sh.null(c, 0)
 		return nil
 	}
-	sh.put(c, parquet.ByteArrayValue(text), 0)
+	sh.leaves[c.from].putBytes(text, 0)
 	return nil
 }
 
@@ -231,11 +195,9 @@ func (sh *shredder) value(c *column, t *decode.Token, object *decode.Object, rep
 	case opList:
 		return sh.elements(c, t, rep)
 	}
-	v, reason := sh.scalar(c, t)
-	if reason != "" {
+	if reason := sh.scalar(c, t, rep); reason != "" {
 		return unfit(c, reason, t)
 	}
-	sh.put(c, v, rep)
 	return nil
 }
 
@@ -287,33 +249,34 @@ func (sh *shredder) elements(c *column, t *decode.Token, rep uint8) *decode.Reje
 
 // meta adds what a record says of itself.
 func (sh *shredder) meta(c *column, r *row) {
+	l := &sh.leaves[c.from]
 	switch c.op {
 	case opPartition:
-		sh.put(c, parquet.Int32Value(r.partition), 0)
+		l.putInt32(r.partition, 0)
 	case opOffset:
-		sh.put(c, parquet.Int64Value(r.Offset), 0)
+		l.putInt64(r.Offset, 0)
 	case opRecordTime:
 		if r.Timestamp == record.NoTimestamp || !inMicros(r.Timestamp) {
-			sh.null(c, 0)
+			l.null(0, c.absent)
 			return
 		}
-		sh.put(c, parquet.Int64Value(r.Timestamp*1000), 0)
+		l.putInt64(r.Timestamp*1000, 0)
 	case opTimeType:
-		sh.put(c, text(r.TimestampType.String()), 0)
+		l.putText(r.TimestampType.String(), 0)
 	case opKey:
 		sh.bytes(c, r.Key, 0)
 	case opValue:
 		sh.bytes(c, r.Value, 0)
 	case opTombstone:
-		sh.put(c, parquet.BooleanValue(r.Value == nil), 0)
+		l.putBool(r.Value == nil, 0)
 	case opHeaders:
 		sh.headers(c, r.Headers)
 	case opTopic:
-		sh.put(c, text(r.topic), 0)
+		l.putText(r.topic, 0)
 	case opReason:
-		sh.put(c, text(r.reason), 0)
+		l.putText(r.reason, 0)
 	case opDetail:
-		sh.put(c, text(r.detail), 0)
+		l.putText(r.detail, 0)
 	}
 }
 
@@ -323,14 +286,14 @@ func (sh *shredder) bytes(c *column, b []byte, rep uint8) {
 		sh.null(c, rep)
 		return
 	}
-	sh.put(c, parquet.ByteArrayValue(b), rep)
+	sh.leaves[c.from].putBytes(b, rep)
 }
 
 func (sh *shredder) headers(c *column, hs record.Headers) {
 	rep := uint8(0)
 	name, value := c.element.kids[0], c.element.kids[1]
 	for h := range hs.All() {
-		sh.put(name, parquet.ByteArrayValue(h.Key), rep)
+		sh.leaves[name.from].putBytes(h.Key, rep)
 		sh.bytes(value, h.Value, rep)
 		rep = c.repeat
 	}

@@ -1,12 +1,14 @@
 package columnar
 
 import (
+	"encoding/binary"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/lakeweir/lakeweir/manifest"
 	"github.com/lakeweir/lakeweir/record"
+	"github.com/parquet-go/parquet-go"
 )
 
 func col(name string, t manifest.Type) manifest.Column {
@@ -38,7 +40,39 @@ func mustSchema(t testing.TB, d manifest.Declared) manifest.Schema {
 // jsonShredder is one of JSON values. extra says whether the rest is kept.
 func jsonShredder(t testing.TB, extra bool, cols ...manifest.Column) *shredder {
 	t.Helper()
-	return newShredder(mustSchema(t, manifest.Declared{Value: manifest.JSONValue, Columns: cols, NoExtra: !extra}))
+	l, err := newLayout(mustSchema(t, manifest.Declared{Value: manifest.JSONValue, Columns: cols, NoExtra: !extra}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newShredder(l)
+}
+
+// values returns the values of the open page, nulls included, with their levels.
+func (l *leaf) values() []parquet.Value {
+	var all []parquet.Value
+	plain, index := l.open.plain, l.open.index
+	for i := range l.open.values {
+		rep, def := uint8(0), l.form.maxDef
+		if def > 0 {
+			def = l.open.defs[i]
+		}
+		if l.form.maxRep > 0 {
+			rep = l.open.reps[i]
+		}
+		var v parquet.Value
+		switch width := l.form.width; {
+		case def < l.form.maxDef:
+		case l.inDictionary():
+			v, index = l.form.kind.Kind().Value(l.dict.value(index[0])), index[1:]
+		case width == 0:
+			n := 4 + binary.LittleEndian.Uint32(plain)
+			v, plain = parquet.ByteArrayValue(plain[4:n]), plain[n:]
+		default:
+			v, plain = l.form.kind.Kind().Value(plain[:width]), plain[width:]
+		}
+		all = append(all, v.Level(int(rep), int(def), 0))
+	}
+	return all
 }
 
 // show writes the values of the first n leaves as repetition/definition:value.
@@ -48,7 +82,7 @@ func show(sh *shredder, n int) string {
 		if i > 0 {
 			b.WriteString(" | ")
 		}
-		for k, v := range sh.leaves[i].values {
+		for k, v := range sh.leaves[i].values() {
 			if k > 0 {
 				b.WriteByte(' ')
 			}
@@ -58,9 +92,17 @@ func show(sh *shredder, n int) string {
 	return b.String()
 }
 
+// restart empties the columns.
+func restart(sh *shredder) {
+	sh.reset()
+	for i := range sh.leaves {
+		sh.leaves[i].restart()
+	}
+}
+
 // shredOne pushes one value and shows the first n leaves, or the reject.
 func shredOne(sh *shredder, value []byte, n int) string {
-	sh.reset()
+	restart(sh)
 	if rej := sh.push(&row{Record: record.Record{Offset: 7, Value: value}}); rej != nil {
 		return rej.Error()
 	}
@@ -153,7 +195,7 @@ func TestShredNulls(t *testing.T) {
 	last := len(sh.leaves) // kafka_tombstone
 	f := func(value []byte, want string) {
 		t.Helper()
-		sh.reset()
+		restart(sh)
 		if rej := sh.push(&row{Record: record.Record{Offset: 7, Timestamp: -1, Value: value}}); rej != nil {
 			t.Fatal(rej)
 		}
@@ -194,7 +236,7 @@ func FuzzCutBack(f *testing.F) {
 	sh := jsonShredder(f, true, cutColumns()...)
 	good := &row{Record: record.Record{Offset: 1, Value: []byte(`{"a":1,"l":[{"x":"\u00e9","m":[1]},{}],"s":{"u":1},"q":[1]}`)}}
 	f.Fuzz(func(t *testing.T, value []byte) {
-		sh.reset()
+		restart(sh)
 		if rej := sh.push(good); rej != nil {
 			t.Fatal(rej)
 		}
@@ -227,7 +269,7 @@ func TestAligned(t *testing.T) {
 	if err := sh.aligned(); err != nil {
 		t.Error(err)
 	}
-	sh.leaves[0].values = append(sh.leaves[0].values, sh.leaves[0].values[0])
+	sh.leaves[0].putInt32(2, 0)
 	if err := sh.aligned(); err == nil || !strings.Contains(err.Error(), "leaf column 0 has 2 rows of 1") {
 		t.Errorf("error %v", err)
 	}
@@ -240,7 +282,7 @@ func TestShredDoesNotAllocate(t *testing.T) {
 	r := &row{Record: record.Record{Value: []byte(`{"a":1,"l":[{"x":"\u00e9","m":[1,0.1234567890123456789]}],"s":{"t":"01234567-89ab-cdef-0123-456789abcdef",` +
 		`"u":1e3},"z":"2020-02-29","more":[1,"é"],"d":"-12.34","at":"2020-01-01T00:00:00.5Z","b":"AAEC","f":12345678901234567}`)}}
 	n := testing.AllocsPerRun(100, func() {
-		sh.reset()
+		restart(sh)
 		if rej := sh.push(r); rej != nil && rej.Reason != "does_not_fit" {
 			t.Fatal(rej)
 		}
@@ -252,7 +294,7 @@ func TestShredDoesNotAllocate(t *testing.T) {
 	}
 	r.Value = []byte(strings.Replace(string(r.Value), "12345678901234567}", "1234567890123456}", 1))
 	if n := testing.AllocsPerRun(100, func() {
-		sh.reset()
+		restart(sh)
 		if rej := sh.push(r); rej != nil {
 			t.Fatal(rej)
 		}

@@ -99,7 +99,7 @@ func TestStatisticsOfPredicates(t *testing.T) {
 		}
 	}
 	skipped := 0
-	for range 200 {
+	for range 2000 {
 		c := r.IntN(columns)
 		group := chunks[c][r.IntN(len(chunks[c]))]
 		limit := group[r.IntN(len(group))]

@@ -10,7 +10,7 @@ SEEDS ?= 10000
 FIRST ?= 1
 SOAK_MINUTES ?= 30
 
-.PHONY: demo test build fmt check lint vulncheck fuzz sim integration soak bench-e2e bench-growth compose-check
+.PHONY: demo test build fmt check lint vulncheck fuzz sim integration soak bench-e2e bench-peers bench-growth compose-check
 
 demo: ## The whole idea in a minute: real events, real files, sinks killed at random.
 	$(GO) run ./cmd/lakeweir demo
@@ -71,6 +71,11 @@ bench-e2e: ## Processor time, throughput and memory from a broker to files, besi
 
 bench-growth: ## What commits, claims, status and verify cost with 1e3, 1e5 and 1e6 published files. Takes 5 minutes and 4 GB.
 	cd integration && $(GO) run ./bench -growth 1000,100000,1000000 -rounds 5 -svg ../docs/growth.svg
+
+# BENTO, OLAKE: a binary. AIVEN: a folder of jars. What is not given is named and skipped. PEERS: flags, as -records 500000.
+bench-peers: ## The same beside other sinks, on a real Kafka, with a kill -9 of each. Needs Java 17, Maven and Python 3, and an hour.
+	cd integration && kafka=$$(kafka/install.sh) && peers=$$(bench/peers/install.sh) && \
+		LAKEWEIR_KAFKA=$$kafka LAKEWEIR_PEERS=$$peers $(GO) run ./bench/peers $(PEERS)
 
 compose-check: ## docker-compose.yml is one that `docker compose` accepts.
 	@if docker compose version >/dev/null 2>&1; then docker compose config --quiet; \

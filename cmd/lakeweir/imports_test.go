@@ -33,14 +33,15 @@ var layers = map[string][]string{
 	"store/storetest":         {"store", "store/memory", "store/fault"},
 	"internal/backoff":        {},
 	"internal/turns":          {},
+	"internal/lz4size":        {},
 	"internal/latency":        {},
 	"internal/overlay":        {}, // for tests only
 	"manifest":                {"internal/backoff", "internal/turns", "record", "store"},
 	"dedup":                   {},
 	"internal/decode":         {"manifest", "record"},
-	"internal/columnar":       {"internal/decode", "manifest", "record"},
+	"internal/columnar":       {"internal/decode", "internal/lz4size", "manifest", "record"},
 	"writer":                  {"dedup", "internal/backoff", "internal/columnar", "internal/decode", "internal/latency", "manifest", "record", "store"},
-	"internal/source":         {"internal/turns", "record"},
+	"internal/source":         {"internal/lz4size", "internal/turns", "record"},
 	"internal/verify":         {"internal/columnar", "manifest", "store"},
 	"internal/tabletest":      {"internal/columnar", "internal/verify", "manifest", "record", "store", "writer"}, // for tests only
 	"internal/settings":       {"manifest", "store"},

@@ -33,7 +33,7 @@ type form struct {
 type leaf struct {
 	form  *form
 	open  content
-	mark  content     // what there was before the row: lengths are all that counts
+	mark  mark        // what there was before the row
 	dict  *dictionary // nil in a column without one
 	rows  int         // of the open page, when it was looked at last
 	taken int         // values of it by then
@@ -47,8 +47,11 @@ type content struct {
 	index      []int32 // or where in the dictionary they are
 	values     int     // nulls included
 	nulls      int
-	entries    int // of the dictionary
 }
+
+// mark is how much there was of the contents of a page. It has no pointers:
+// it is set for every column of every row.
+type mark struct{ values, nulls, plain, index, entries int }
 
 func newLeaf(f *form) leaf {
 	l := leaf{form: f, chunk: chunk{index: f.kind.NewColumnIndexer(parquet.DefaultColumnIndexSizeLimit)}}
@@ -61,7 +64,7 @@ func newLeaf(f *form) leaf {
 // begin says that a row begins: undo goes back to here.
 func (l *leaf) begin() {
 	l.mark.values, l.mark.nulls = l.open.values, l.open.nulls
-	l.mark.plain, l.mark.index = l.open.plain, l.open.index
+	l.mark.plain, l.mark.index = len(l.open.plain), len(l.open.index)
 	if l.dict != nil {
 		l.mark.entries = l.dict.len()
 	}
@@ -77,7 +80,7 @@ func (l *leaf) undo() {
 		l.open.defs = l.open.defs[:len(l.open.defs)-over]
 	}
 	l.open.values, l.open.nulls = l.mark.values, l.mark.nulls
-	l.open.plain, l.open.index = l.open.plain[:len(l.mark.plain)], l.open.index[:len(l.mark.index)]
+	l.open.plain, l.open.index = l.open.plain[:l.mark.plain], l.open.index[:l.mark.index]
 	if l.dict != nil {
 		l.dict.cut(l.mark.entries)
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/lakeweir/lakeweir/internal/lz4size"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 )
@@ -122,43 +123,7 @@ func inflated(codec format.CompressionCodec, body []byte) (size uint64, ok bool)
 			size = h.FrameContentSize
 		}
 	case codec == format.Lz4Raw:
-		return lz4Size(body)
+		return lz4size.Of(body)
 	}
 	return size, true
-}
-
-// lz4Size returns what a block of LZ4 inflates to
-// (https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md): sequences of
-// a token, literals, and a match in what came before; the last has no match.
-func lz4Size(b []byte) (size uint64, ok bool) {
-	// length reads on where four bits were not enough.
-	length := func(four byte) (n uint64) {
-		n = uint64(four)
-		for more := four == 15; more && len(b) > 0; b = b[1:] {
-			n += uint64(b[0])
-			more = b[0] == 255
-		}
-		return n
-	}
-	for len(b) > 0 {
-		token := b[0]
-		b = b[1:]
-		literals := length(token >> 4)
-		if literals > uint64(len(b)) {
-			return size, false
-		}
-		b, size = b[literals:], size+literals
-		if len(b) == 0 {
-			return size, true
-		}
-		if len(b) < 2 {
-			return size, false
-		}
-		back := uint64(binary.LittleEndian.Uint16(b))
-		if b = b[2:]; back == 0 || back > size {
-			return size, false
-		}
-		size += length(token&15) + 4
-	}
-	return size, false
 }

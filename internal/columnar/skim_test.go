@@ -5,12 +5,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
-	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"github.com/lakeweir/lakeweir/manifest"
-	"github.com/parquet-go/parquet-go/compress/lz4"
 	"github.com/parquet-go/parquet-go/format"
 )
 
@@ -123,37 +121,6 @@ func TestPageSizes(t *testing.T) {
 	if err := file.chunk(&format.ColumnMetaData{DataPageOffset: 1 << 40, TotalCompressedSize: 1}); !errors.Is(err, ErrFooter) {
 		t.Errorf("pages beyond the file: %v", err)
 	}
-}
-
-// The size of a block of LZ4 is the one that it inflates to; damage is seen, also
-// the one at which the library never ends.
-func TestLZ4Size(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
-	for _, n := range []int{0, 1, 15, 16, 300, 70_000} {
-		body := make([]byte, n)
-		for i := range body {
-			body[i] = byte(r.IntN(1 + i%7)) // runs and noise
-		}
-		packed, err := new(lz4.Codec).Encode(nil, body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if size, ok := lz4Size(packed); n > 0 && (!ok || size != uint64(n)) {
-			t.Errorf("%d bytes: %d, %t", n, size, ok)
-		}
-	}
-	f := func(name string, b ...byte) {
-		t.Helper()
-		if size, ok := lz4Size(b); ok {
-			t.Errorf("%s: %d", name, size)
-		}
-	}
-	f("literals that are not there", 0x20, 'a')
-	f("no place of a match", 0x10, 'a', 1)
-	f("a match before the beginning", 0x10, 'a', 2, 0, 0x10, 'a')
-	f("a match of itself", 0x10, 'a', 0, 0, 0x10, 'a')
-	f("no last literals", 0x10, 'a', 1, 0)
-	f("length cut off", 0xf0)
 }
 
 // What the body of a page tells of its size, by codec.

@@ -71,6 +71,13 @@ func (s *scanner) reject() *Reject {
 
 // space returns the position of the first byte at or after i that is no white space.
 func (s *scanner) space(i int) int {
+	if i < len(s.b) && s.b[i] > ' ' { // what most producers write
+		return i
+	}
+	return s.spaces(i)
+}
+
+func (s *scanner) spaces(i int) int {
 	for i < len(s.b) && (s.b[i] == ' ' || s.b[i] == '\n' || s.b[i] == '\t' || s.b[i] == '\r') {
 		i++
 	}

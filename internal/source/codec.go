@@ -83,6 +83,9 @@ func (c *codecs) inflateGzip(body []byte, limit int) ([]byte, error) {
 }
 
 func (c *codecs) inflateLZ4(body []byte, limit int) ([]byte, error) {
+	if out, err := inflatePlainLZ4(body, limit); !errors.Is(err, errNotPlain) {
+		return out, err
+	}
 	c.in.Reset(body)
 	if c.lz4 == nil {
 		c.lz4 = lz4.NewReader(&c.in)

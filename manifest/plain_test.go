@@ -95,16 +95,6 @@ func TestPlain(t *testing.T) {
 	f("nothing", ``, false, false)
 }
 
-// FuzzPlain: whatever the short way takes, it takes as the long way does.
-func FuzzPlain(f *testing.F) {
-	f.Add([]byte(asJSON(f, full())))
-	h, lists := sealedHead(f, 65)
-	f.Add([]byte(asJSON(f, h)))
-	f.Add(lists[0].body)
-	f.Add([]byte(`{"format":"1.0","ranges":[null,{"data":[{"stats":[{"c":1,"min":{"a":[]}}]}]}]}`))
-	f.Fuzz(func(t *testing.T, body []byte) { samePlain(t, body) })
-}
-
 // wide is a head as wide tables have it: ranges with statistics of 16 columns,
 // nearly enough to be sealed.
 func wide() Head {

@@ -63,6 +63,7 @@ func (s *session) readAgain(ctx context.Context, p manifest.Plan, lost int64) (*
 		}
 	}
 	u := s.newUnit(p.Range, batches, p.Attempt, lost)
+	u.pending = true
 	s.budget.grew(s.holder, u.size())
 	s.budget.left(s.holder)
 	s.units = append(s.units, u)

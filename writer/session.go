@@ -49,6 +49,7 @@ type unit struct {
 	encoded     manifest.Encoded
 	superseded  []string // keys of earlier attempts
 	planned     bool     // the plan is in the head
+	pending     bool     // it was planned by an earlier session, which tolerated it
 	recent      *recent  // records up to its end; nil when they were not counted
 }
 

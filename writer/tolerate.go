@@ -48,7 +48,9 @@ func (r *recent) exceeds(share float64) bool {
 
 // tolerate counts the records of a range that is about to be planned, and
 // returns ErrTooManyDead if at one of them too many were dead letters. It goes
-// record by record, so that it does not matter where batches were cut.
+// record by record, so that it does not matter where batches were cut. A range
+// that is pending is only counted: its plan was made by one who knew the records
+// before it, as a process that has just started does not.
 func (s *session) tolerate(u *unit) error {
 	if s.MaxDead == 0 || u.recent != nil {
 		return nil
@@ -68,7 +70,7 @@ func (s *session) tolerate(u *unit) error {
 				why.add(l)
 				l, err, more = next()
 			}
-			if now.add(dead); now.exceeds(s.MaxDead) {
+			if now.add(dead); !u.pending && now.exceeds(s.MaxDead) {
 				return fmt.Errorf("%w: at offset %d, %d of the last %d records are, more than the share of %v that dead_letter.max_ratio tolerates; %s. Nothing of offsets %s is published or set aside: correct the producer, or the columns of the topic, and start again; or raise dead_letter.max_ratio",
 					ErrTooManyDead, offset, now.n, now.seen, s.MaxDead, why, u.job.Range)
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lakeweir/lakeweir/manifest"
 	"github.com/lakeweir/lakeweir/store"
+	"github.com/lakeweir/lakeweir/store/fault"
 	"github.com/lakeweir/lakeweir/store/memory"
 	"github.com/lakeweir/lakeweir/writer"
 )
@@ -158,6 +159,48 @@ func TestTooManyDeadOverClaims(t *testing.T) {
 	}
 	f(true, "at offset 10400, 1001 of the last 10000 records")
 	f(false, "")
+}
+
+// A range is tolerated for the records before it, and its process dies with the
+// plan in the head. The one that starts after it has not seen those records,
+// and yet finishes the range: it would else never start.
+func TestPendingRangeIsTolerated(t *testing.T) {
+	is := func(o int64) bool { return o >= 10_000 && o%3 == 0 }
+	s := &memory.Store{}
+	run := func(ctx context.Context, w *writer.Writers, as store.Store, n int64) error {
+		c := eventsConfig(t, as, badOf(n, is))
+		c.MaxDead, c.Limits.MaxRows = 0.1, 2000
+		return w.Run(ctx, c)
+	}
+	w := writer.New(nil)
+	if err := run(t.Context(), w, s, 10_000); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	dying := fault.Wrap(s, func(_ context.Context, c fault.Call) fault.Action {
+		if c.Op == fault.Put && strings.HasPrefix(c.Key, "data/") {
+			return fault.Before()
+		}
+		return fault.Action{}
+	})
+	dying.OnDeath(cancel)
+	if err := run(ctx, w, dying, 12_000); err == nil {
+		t.Fatal("the process did not die")
+	}
+	if p := head(t, s).Pending; p == nil || p.Next != 12_000 {
+		t.Fatalf("pending is %+v", p)
+	}
+	if err := run(t.Context(), writer.New(nil), s, 12_000); err != nil {
+		t.Fatal(err)
+	}
+	if h := head(t, s); h.Next != 12_000 || h.Totals.Rows+h.Totals.Dead != 12_000 {
+		t.Errorf("next %d, %+v", h.Next, h.Totals)
+	}
+	// What comes then is measured with it.
+	if err := run(t.Context(), writer.New(nil), s, 14_000); !errors.Is(err, writer.ErrTooManyDead) {
+		t.Errorf("the next range: %v", err)
+	}
 }
 
 // Once the columns are corrected, a new start reads all again and loses nothing.

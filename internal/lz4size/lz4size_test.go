@@ -55,21 +55,3 @@ func TestDamage(t *testing.T) {
 	f("no last literals", 0x10, 'a', 1, 0)
 	f("length cut off", 0xf0)
 }
-
-// FuzzOf: what the library inflates has that size. (It also takes a block that
-// ends in a match, which the format does not allow.)
-func FuzzOf(f *testing.F) {
-	f.Add([]byte{0x10, 'a', 1, 0, 0x10, 'b'})
-	f.Add([]byte{0x1f, 'a', 1, 0, 3, 0x10, 'b'})
-	f.Fuzz(func(t *testing.T, block []byte) {
-		size, ok := Of(block)
-		if size > 64<<10 {
-			return
-		}
-		out := make([]byte, 64<<10)
-		n, err := lz4.UncompressBlock(block, out)
-		if err == nil && ok && size != uint64(n) {
-			t.Errorf("%x inflates to %d bytes, not %d", block, n, size)
-		}
-	})
-}

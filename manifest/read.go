@@ -50,24 +50,46 @@ func Heads(ctx context.Context, s store.Store) iter.Seq2[Head, error] {
 	}
 }
 
+// page is how many keys of sealed lists are passed over before a listing is
+// begun anew behind them: what S3 sends in one answer
+// (https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html).
+// Fewer would ask once for each partition of a large table, more would look
+// through all lists of a large partition.
+const page = 1000
+
 // Partitions returns the ids of the partitions that have a head, ascending.
 func Partitions(ctx context.Context, s store.Store) ([]int32, error) {
 	var ids []int32
-	after := ""
-	for {
-		info, err := first(s.List(ctx, "manifest/", after))
-		if errors.Is(err, errNone) {
-			return ids, nil
-		}
-		if err != nil {
+	for after, more := "", true; more; {
+		var err error
+		if ids, after, err = appendHeads(ctx, s, ids, after); err != nil {
 			return nil, fmt.Errorf("list heads: %w", err)
 		}
-		after = info.Key
+		more = after != ""
+	}
+	return ids, nil
+}
+
+// appendHeads adds the partitions whose heads are listed after a key. Unless it
+// came to the end, it returns the key to go on behind.
+func appendHeads(ctx context.Context, s store.Store, ids []int32, after string) ([]int32, string, error) {
+	passed := 0
+	for info, err := range s.List(ctx, "manifest/", after) {
+		if err != nil {
+			return nil, "", err
+		}
 		if id, err := ParseHeadKey(info.Key); err == nil {
-			ids = append(ids, id)
-			after = Partition{ID: id}.listPrefix() + "~" // behind its sealed lists, which are not looked through
+			ids, passed = append(ids, id), 0
+			continue
+		}
+		if passed++; passed < page {
+			continue
+		}
+		if n, err := ParseListName(info.Key); err == nil {
+			return ids, Partition{ID: n.Partition}.listPrefix() + "~", nil // behind its lists
 		}
 	}
+	return ids, "", nil
 }
 
 var errNone = errors.New("no object")

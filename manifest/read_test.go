@@ -42,24 +42,46 @@ func TestPartitions(t *testing.T) {
 	}
 	// A listing that fails is an error, not the end.
 	denied := errors.New("denied")
-	bad := fault.Wrap(s, fault.AtCall(2, fault.Fail(denied)))
+	bad := fault.Wrap(s, fault.AtCall(1, fault.Fail(denied)))
 	if _, err := Partitions(t.Context(), bad); !errors.Is(err, denied) {
 		t.Errorf("got %v, want %v", err, denied)
 	}
 }
 
-// The many lists of a partition are passed over, not listed one by one.
-func TestPartitionsPassOverLists(t *testing.T) {
-	s, _ := threeHeads(t)
-	for i := range int64(500) {
+// One listing finds the heads, however many partitions there are: a start
+// would else wait for a listing of each. Only the many lists of a large
+// partition are jumped over, with another listing behind them.
+func TestPartitionsListings(t *testing.T) {
+	f := func(partitions, lists int, want int64) {
+		t.Helper()
+		s := empty()
+		for id := range int32(partitions) {
+			put(t, s, Partition{ID: id}.HeadKey(), []byte("{}"))
+			for i := range int64(lists) {
+				put(t, s, ListName{Partition: id, Range: Range{Start: i, Next: i + 1}, Random: random}.Key(), []byte("{}"))
+			}
+		}
+		counted := fault.Wrap(s, nil)
+		ids, err := Partitions(t.Context(), counted)
+		if err != nil || len(ids) != partitions {
+			t.Errorf("found %d partitions of %d (%v)", len(ids), partitions, err)
+		}
+		if n := counted.Calls(); n != want {
+			t.Errorf("%d listings for %d partitions with %d lists, want %d", n, partitions, lists, want)
+		}
+	}
+	f(500, 0, 1)
+	f(200, 3, 1)
+	f(2, page-1, 1)
+	f(2, 3*page, 3)
+	// The listing behind the jump may fail too.
+	s, denied := empty(), errors.New("denied")
+	for i := range int64(page + 1) {
 		put(t, s, ListName{Partition: part, Range: Range{Start: i, Next: i + 1}, Random: random}.Key(), []byte("{}"))
 	}
-	counted := fault.Wrap(s, nil)
-	if _, err := Partitions(t.Context(), counted); err != nil {
-		t.Fatal(err)
-	}
-	if n := counted.Calls(); n > 10 {
-		t.Errorf("%d listings for three heads", n)
+	bad := fault.Wrap(s, fault.AtCall(2, fault.Fail(denied)))
+	if _, err := Partitions(t.Context(), bad); !errors.Is(err, denied) {
+		t.Errorf("got %v, want %v", err, denied)
 	}
 }
 

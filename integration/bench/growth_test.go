@@ -116,8 +116,8 @@ func TestMeasures(t *testing.T) {
 		t.Errorf("a claim made %d reads, %d writes, holds %.1f KiB (%v)", a.gets, a.puts, kib, err)
 	}
 	_, a, err = statusCost(t.Context(), tb)
-	if err != nil || a.gets != 4 {
-		t.Errorf("status made %d calls, want 4: two lists, the head, the newest file (%v)", a.gets, err)
+	if err != nil || a.gets != 3 {
+		t.Errorf("status made %d calls, want 3: a list, the head, the newest file (%v)", a.gets, err)
 	}
 	v, err := verifyCost(t.Context(), tb)
 	if err != nil || v.calls < 2*100 || v.clock <= 0 {

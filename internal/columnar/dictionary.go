@@ -2,6 +2,7 @@ package columnar
 
 import (
 	"encoding/binary"
+	"math/bits"
 
 	"github.com/zeebo/xxh3"
 )
@@ -9,13 +10,20 @@ import (
 // dictionary numbers the values of a column in the order in which they come.
 // It is a hash table with linear probing, at most half full.
 type dictionary struct {
-	width  int      // bytes of a value; 0 for those with a length of their own
-	plain  []byte   // the values as PLAIN has them
-	ends   []uint32 // of each value in plain
-	table  []int32  // by hash: one more than the number of the value, 0 for none
-	full   bool     // it is too large: later values are not in it
-	latest int32    // number of the value that was asked for last
+	width  int               // bytes of a value; 0 for those with a length of their own
+	plain  []byte            // the values as PLAIN has them
+	ends   []uint32          // of each value in plain
+	table  []int32           // by hash: one more than the number of the value, 0 for none
+	full   bool              // it is too large: later values are not in it
+	lately [latelySize]int32 // as table, of values that were asked for lately, by a hash of their ends
 }
+
+// The cache of a dictionary is small: it is in front of the table since most
+// columns have few values that come often.
+const (
+	latelyBits = 6
+	latelySize = 1 << latelyBits
+)
 
 // leastTable is the first size of the table, a power of two.
 const leastTable = 64
@@ -43,18 +51,39 @@ func (d *dictionary) value(i int32) []byte {
 
 // of returns the number of a value, a new one for a value that is new.
 func (d *dictionary) of(v []byte) int32 {
-	if d.latest < int32(len(d.ends)) && string(d.value(d.latest)) == string(v) {
-		return d.latest
+	last := &d.lately[ends(v)]
+	if n := *last - 1; n >= 0 && string(d.value(n)) == string(v) {
+		return n
 	}
+	n := d.find(v)
+	*last = n + 1
+	return n
+}
+
+// ends returns a hash of the first and the last bytes of a value, which often
+// tell it from others.
+func ends(v []byte) uint64 {
+	var h uint64
+	switch n := len(v); {
+	case n >= 8:
+		h = binary.LittleEndian.Uint64(v) ^ bits.RotateLeft64(binary.LittleEndian.Uint64(v[n-8:]), 21)
+	case n >= 4:
+		h = uint64(binary.LittleEndian.Uint32(v)) | uint64(binary.LittleEndian.Uint32(v[n-4:]))<<32
+	case n > 0:
+		h = uint64(v[0]) | uint64(v[n/2])<<8 | uint64(v[n-1])<<16
+	}
+	return (h + uint64(len(v))) * 0x9E3779B97F4A7C15 >> (64 - latelyBits)
+}
+
+// find returns the number of a value, a new one for a value that is new.
+func (d *dictionary) find(v []byte) int32 {
 	mask := uint64(len(d.table) - 1)
 	for at := xxh3.Hash(v) & mask; ; at = (at + 1) & mask {
 		n := d.table[at] - 1
 		if n < 0 {
-			d.latest = d.add(v, at)
-			return d.latest
+			return d.add(v, at)
 		}
 		if string(d.value(n)) == string(v) {
-			d.latest = n
 			return n
 		}
 	}
@@ -102,11 +131,13 @@ func (d *dictionary) cut(n int) {
 			end = d.ends[i-1]
 		}
 		d.plain, d.ends = d.plain[:end], d.ends[:i]
+		clear(d.lately[:])
 	}
 }
 
 // reset empties the dictionary, for the next row group.
 func (d *dictionary) reset() {
 	clear(d.table)
-	d.plain, d.ends, d.full, d.latest = d.plain[:0], d.ends[:0], false, 0
+	clear(d.lately[:])
+	d.plain, d.ends, d.full = d.plain[:0], d.ends[:0], false
 }

@@ -27,7 +27,9 @@ type file struct {
 func newFile(l *layout) *file {
 	f := &file{layout: l, shred: newShredder(l), scratch: scratches.Get().(*scratch)}
 	for i := range f.shred.leaves {
-		f.shred.leaves[i].open = *contents.Get().(*content)
+		l := &f.shred.leaves[i]
+		l.open = *contents.Get().(*content)
+		l.restart()
 	}
 	return f
 }

@@ -3,6 +3,7 @@ package columnar
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 	"unsafe"
 
 	"github.com/parquet-go/parquet-go"
@@ -42,7 +43,8 @@ type leaf struct {
 
 // content is what an open page holds.
 type content struct {
-	reps, defs []byte  // levels, if the column has such
+	reps, defs []byte  // levels, if leveled; else every value is there, and is a row
+	leveled    bool    // so from the first null on, and always in a list
 	plain      []byte  // values that are not null, as PLAIN has them, a bool in a byte
 	index      []int32 // or where in the dictionary they are
 	values     int     // nulls included
@@ -58,6 +60,7 @@ func newLeaf(f *form) leaf {
 	if f.encoding == format.RLEDictionary {
 		l.dict = newDictionary(f.width)
 	}
+	l.restart()
 	return l
 }
 
@@ -76,7 +79,7 @@ func (l *leaf) undo() {
 	if l.form.maxRep > 0 {
 		l.open.reps = l.open.reps[:len(l.open.reps)-over]
 	}
-	if l.form.maxDef > 0 {
+	if l.open.leveled {
 		l.open.defs = l.open.defs[:len(l.open.defs)-over]
 	}
 	l.open.values, l.open.nulls = l.mark.values, l.mark.nulls
@@ -89,22 +92,39 @@ func (l *leaf) undo() {
 // level adds the levels of a value.
 func (l *leaf) level(rep, def uint8) {
 	l.open.values++
-	if l.form.maxDef > 0 {
-		l.open.defs = append(l.open.defs, def)
-		if l.form.maxRep > 0 {
-			l.open.reps = append(l.open.reps, rep)
-		}
+	l.open.defs = append(l.open.defs, def)
+	if l.form.maxRep > 0 {
+		l.open.reps = append(l.open.reps, rep)
 	}
 }
 
 // null adds that from a definition level on nothing is there.
 func (l *leaf) null(rep, def uint8) {
+	if !l.open.leveled {
+		l.makeLevels()
+	}
 	l.level(rep, def)
 	l.open.nulls++
 }
 
+// makeLevels adds the levels of the values until now, which are all there.
+func (l *leaf) makeLevels() {
+	o := &l.open
+	o.leveled = true
+	o.defs = slices.Grow(o.defs[:0], o.values)[:o.values]
+	for i := range o.defs {
+		o.defs[i] = l.form.maxDef
+	}
+}
+
 // present adds the levels of a value that is there.
-func (l *leaf) present(rep uint8) { l.level(rep, l.form.maxDef) }
+func (l *leaf) present(rep uint8) {
+	if !l.open.leveled {
+		l.open.values++
+		return
+	}
+	l.level(rep, l.form.maxDef)
+}
 
 // inDictionary reports whether a value is to go into the dictionary.
 func (l *leaf) inDictionary() bool { return l.dict != nil && !l.dict.full }
@@ -190,4 +210,5 @@ func (l *leaf) restart() {
 	o := &l.open
 	o.reps, o.defs, o.plain, o.index = o.reps[:0], o.defs[:0], o.plain[:0], o.index[:0]
 	o.values, o.nulls, l.rows, l.taken = 0, 0, 0, 0
+	o.leveled = l.form.maxRep > 0
 }

@@ -53,6 +53,9 @@ func (l *leaf) closePage(s *scratch) error {
 	header := format.PageHeader{Type: format.DataPageV2}
 	v2 := format.DataPageHeaderV2{NumValues: int32(o.values), NumNulls: int32(o.nulls), NumRows: int32(l.rows)}
 	var err error
+	if l.form.maxDef > 0 && !o.leveled {
+		l.makeLevels()
+	}
 	if s.reps, err = encodeLevels(s.reps, o.reps, l.form.maxRep); err != nil {
 		return err
 	}

@@ -53,7 +53,7 @@ func (l *leaf) values() []parquet.Value {
 	plain, index := l.open.plain, l.open.index
 	for i := range l.open.values {
 		rep, def := uint8(0), l.form.maxDef
-		if def > 0 {
+		if l.open.leveled {
 			def = l.open.defs[i]
 		}
 		if l.form.maxRep > 0 {

@@ -36,10 +36,10 @@ type Object struct {
 // node is a place in an object: of a column, or on the way to one.
 type node struct {
 	name    string
-	plain   bool // the name is spelled without escapes
-	at      int  // index in tokens; those of nodes below follow
-	end     int  // index behind the last of them
-	pos     int  // in the kids of its parent
+	quoted  string // the name and the colon as most producers write them
+	at      int    // index in tokens; those of nodes below follow
+	end     int    // index behind the last of them
+	pos     int    // in the kids of its parent
 	kids    []*node
 	index   map[string]*node
 	taken   bool // a column has its value
@@ -140,9 +140,10 @@ func (n *node) descend(path []string) *node {
 	for _, name := range path {
 		kid := n.index[name]
 		if kid == nil {
-			kid = &node{name: name, pos: len(n.kids), plain: !strings.ContainsFunc(name, func(r rune) bool {
-				return r < ' ' || r == '"' || r == '\\'
-			})}
+			kid = &node{name: name, pos: len(n.kids), quoted: `"` + name + `":`}
+			if strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' }) {
+				kid.quoted = "\x00" // it is spelled with escapes
+			}
 			n.kids = append(n.kids, kid)
 			if n.index == nil {
 				n.index = map[string]*node{}
@@ -216,20 +217,22 @@ func (o *Object) object(n *node, i int) int {
 		if i >= len(s.b) || s.b[i] != '"' {
 			return s.fail(i)
 		}
-		start := i
 		var kid *node
-		var name []byte
-		if next < len(n.kids) && n.kids[next].begins(s.b[i+1:]) {
+		var key, name []byte
+		if next < len(n.kids) && n.kids[next].begins(s.b[i:]) {
 			kid = n.kids[next]
-			i += len(kid.name) + 2
-		} else if i, name = o.name(i); i < 0 {
-			return -1
+			end := i + len(kid.quoted)
+			key = s.b[i : end-1]
+			i = s.space(end)
 		} else {
-			kid = n.index[string(name)]
-		}
-		key := s.b[start:i]
-		if i = s.colon(i); i < 0 {
-			return -1
+			start := i
+			if i, name = o.name(i); i < 0 {
+				return -1
+			}
+			kid, key = n.index[string(name)], s.b[start:i]
+			if i = s.colon(i); i < 0 {
+				return -1
+			}
 		}
 		if kid != nil {
 			next = kid.pos + 1
@@ -248,10 +251,10 @@ func (o *Object) object(n *node, i int) int {
 	}
 }
 
-// begins reports whether b, behind a quote, is the name of n up to the next quote.
+// begins reports whether b begins with the name of n and a colon.
 func (n *node) begins(b []byte) bool {
-	e := len(n.name)
-	return e < len(b) && b[e] == '"' && n.plain && string(b[:e]) == n.name
+	e := len(n.quoted)
+	return e <= len(b) && string(b[:e]) == n.quoted
 }
 
 // name scans the name of a member and returns its characters.

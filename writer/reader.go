@@ -31,6 +31,7 @@ func (r *reader) seek(ctx context.Context, at int64) error {
 func (r *reader) next(ctx context.Context) (*record.Batch, error) {
 	if len(r.back) > 0 {
 		b := r.back[0]
+		r.back[0] = nil // else its records stay as long as the slice
 		r.back = r.back[1:]
 		return b, nil
 	}

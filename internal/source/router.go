@@ -123,7 +123,9 @@ func (r *router) pop(p *Partition) (c chunk, ok bool, err error) {
 		return c, false, p.err
 	}
 	full := p.queued >= int64(r.c.PartitionBytes)
-	c, p.queue = p.queue[0], p.queue[1:]
+	c = p.queue[0]
+	p.queue[0] = chunk{} // else its bytes stay as long as the slice
+	p.queue = p.queue[1:]
 	p.queued -= c.charge
 	if full && p.queued < int64(r.c.PartitionBytes) {
 		r.wake(p)

@@ -19,7 +19,7 @@ test: ## All unit tests. No network, no Docker.
 ifeq ($(RACE),)
 	@echo "no C compiler found: testing without the race detector"
 endif
-	$(GO) test $(RACE) ./...
+	$(GO) test $(RACE) -timeout 20m ./...
 
 build: ## The command, as bin/lakeweir.
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/ ./cmd/lakeweir

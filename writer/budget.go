@@ -6,12 +6,17 @@ import (
 	"sync"
 )
 
-// Budget bounds the raw record bytes in memory, over all partitions: fetched,
-// collected and being written. When it is spent, fetching waits and the
-// largest open batch is cut early. NewBudget makes one.
+// Budget bounds what the partitions of a process have in memory: the raw bytes
+// of records (fetched, collected and being written), and apart from them what
+// laying them out takes, with the objects until they are published. When there
+// is no room for records, fetching waits and the largest open batch is cut
+// early; when there is none for objects, batches wait to be laid out. NewBudget
+// makes one.
 //
 // It satisfies the Room of a source.
 type Budget struct {
+	laidOut *laidOut
+
 	mu      sync.Mutex
 	limit   int64
 	used    int64
@@ -33,9 +38,10 @@ type holder struct {
 	give func()        // gives up what is kept; nil for an open batch
 }
 
-// NewBudget returns a Budget of limit bytes; 0 is no bound.
-func NewBudget(limit int64) *Budget {
-	return &Budget{limit: limit, freed: make(chan struct{})}
+// NewBudget returns a Budget of so many bytes of records, and of objects; 0 is
+// no bound.
+func NewBudget(records, objects int64) *Budget {
+	return &Budget{limit: records, freed: make(chan struct{}), laidOut: newLaidOut(objects)}
 }
 
 // Acquire charges n bytes, and waits until they are free. More than the whole
@@ -98,7 +104,10 @@ func (b *Budget) wake() {
 	b.freed = make(chan struct{})
 }
 
-// Used returns the bytes that are charged.
+// Objects returns the bytes that are charged for laying out, and for objects.
+func (b *Budget) Objects() int64 { return b.laidOut.used.Load() }
+
+// Used returns the bytes that are charged for records.
 func (b *Budget) Used() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -238,6 +238,7 @@ func (s *session) published(u *unit, took time.Duration) {
 	s.units = slices.DeleteFunc(s.units, func(x *unit) bool { return x == u })
 	s.mu.Unlock()
 	s.budget.landed(u.size())
+	s.let(u)
 	s.writers.remember(s, u.recent)
 	s.Config.Log.Debug("published", "range", u.job.Range, "rows", u.encoded.Record.Counts.Rows, "dead", u.encoded.Record.Counts.Dead, "took", took)
 }

@@ -35,7 +35,7 @@ func (c *charged) Read(ctx context.Context) (*record.Batch, error) {
 func twice(t *testing.T, between func(*memory.Store)) (s *memory.Store, reads int) {
 	t.Helper()
 	s = &memory.Store{}
-	budget := writer.NewBudget(0)
+	budget := writer.NewBudget(0, 0)
 	w := writer.New(budget)
 	src := &charged{tape: newTape(20, 5), budget: budget}
 	c := config(t, s, src.tape)

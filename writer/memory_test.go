@@ -42,7 +42,7 @@ const tiny = 600
 func TestPendingRangeIsLargerThanMemory(t *testing.T) {
 	for _, n := range []int{1, 5} {
 		synctest.Test(t, func(t *testing.T) {
-			budget := writer.NewBudget(tiny)
+			budget := writer.NewBudget(tiny, tiny)
 			w := writer.New(budget)
 			done := make(chan struct{})
 			for range n {
@@ -69,7 +69,7 @@ func TestPendingRangeIsLargerThanMemory(t *testing.T) {
 // and all is written.
 func TestTinyMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		budget := writer.NewBudget(tiny)
+		budget := writer.NewBudget(tiny, tiny)
 		w := writer.New(budget)
 		done := make(chan store.Store)
 		const n = 50
@@ -96,7 +96,7 @@ func TestTinyMemory(t *testing.T) {
 // from reading.
 func TestKeptBatchGivesWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		budget := writer.NewBudget(2000)
+		budget := writer.NewBudget(2000, 0)
 		w := writer.New(budget)
 		gone := config(t, &memory.Store{}, nil)
 		gone.Table, gone.Source = "gone", fetching{newTape(15, 5), budget}
@@ -121,7 +121,7 @@ func TestKeptBatchGivesWay(t *testing.T) {
 // A large fetch is not passed over for ever by small ones of other brokers.
 func TestMemoryIsGivenInTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		budget := writer.NewBudget(32)
+		budget := writer.NewBudget(32, 0)
 		ctx, cancel := context.WithCancel(t.Context())
 		for i := range 3 {
 			go func() {

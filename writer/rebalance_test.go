@@ -100,7 +100,7 @@ func rebalances(t *testing.T, seed uint64) {
 	var budgets [2]*writer.Budget
 	var processes [2]*writer.Writers
 	for i := range processes {
-		budgets[i] = writer.NewBudget(3000)
+		budgets[i] = writer.NewBudget(3000, 0)
 		processes[i] = writer.New(budgets[i])
 	}
 	software := []string{"A", "R", "B", "a"}

@@ -34,7 +34,8 @@ type session struct {
 	open    open
 	rest    []*record.Batch // read, and not collected when collect failed
 	since   time.Time       // when the first came of what an earlier session left
-	behind  atomic.Int64    // batches that are cut and not yet at commit
+	behind  atomic.Int64    // batches that have the memory to be laid out and are not yet at commit
+	share   atomic.Int64    // size of the objects of the range laid out last, in thousandths of its records
 	stats   *counters
 
 	mu    sync.Mutex
@@ -51,6 +52,7 @@ type unit struct {
 	planned     bool     // the plan is in the head
 	pending     bool     // it was planned by an earlier session, which tolerated it
 	recent      *recent  // records up to its end; nil when they were not counted
+	laidOut     int64    // memory for the objects
 }
 
 // size returns the memory that the records of u take.
@@ -257,7 +259,10 @@ func (s *session) cut(ctx context.Context, cuts chan<- *unit) error {
 	u := s.newUnit(r, batches, 0, 0)
 	u.since = since
 	s.budget.left(s.holder)
-	s.behind.Add(1)
+	var given bool
+	if u.laidOut, given = s.budget.laidOut.try(s.estimate(u)); given {
+		s.behind.Add(1)
+	}
 	s.mu.Lock()
 	s.units = append(s.units, u)
 	s.mu.Unlock()
@@ -284,6 +289,12 @@ func (s *session) newUnit(r manifest.Range, batches []*record.Batch, attempt int
 // encodeAll lays out what is cut.
 func (s *session) encodeAll(ctx context.Context, cuts <-chan *unit, ready chan<- *unit) error {
 	for u := range cuts {
+		if u.laidOut == 0 {
+			if err := s.reserve(ctx, u); err != nil {
+				return err
+			}
+			s.behind.Add(1)
+		}
 		if err := s.encode(ctx, u); err != nil {
 			return err
 		}
@@ -298,6 +309,9 @@ func (s *session) encodeAll(ctx context.Context, cuts <-chan *unit, ready chan<-
 
 // encode lays out u in one of the slots that all partitions share.
 func (s *session) encode(ctx context.Context, u *unit) (err error) {
+	if err := s.reserve(ctx, u); err != nil {
+		return err
+	}
 	select {
 	case s.writers.slots <- struct{}{}:
 	case <-ctx.Done():
@@ -309,6 +323,7 @@ func (s *session) encode(ctx context.Context, u *unit) (err error) {
 		return fmt.Errorf("encode %s: %w", u.job.Range, err)
 	}
 	u.encoded.Record.LeaderEpoch = u.leaderEpoch
+	s.settle(u)
 	return nil
 }
 
@@ -319,6 +334,7 @@ func (s *session) unpublished() []*record.Batch {
 	for _, u := range s.units {
 		all = append(all, u.job.Batches...)
 		s.budget.stayed(u.size())
+		s.let(u)
 	}
 	s.units = nil
 	return slices.Concat(all, s.open.batches, s.rest, s.reader.back)

@@ -155,7 +155,7 @@ func TestDrain(t *testing.T) {
 // memory goes on.
 func TestPressureCuts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, budget := &memory.Store{}, writer.NewBudget(5000)
+		s, budget := &memory.Store{}, writer.NewBudget(5000, 0)
 		w := writer.New(budget)
 		c := config(t, s, newTape(20, 5))
 		budget.Take(3100) // the source charged the batches that it is going to give

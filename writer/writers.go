@@ -46,7 +46,7 @@ const keepFor = time.Minute
 // GOMAXPROCS batches are encoded at once.
 func New(b *Budget) *Writers {
 	if b == nil {
-		b = NewBudget(0)
+		b = NewBudget(0, 0)
 	}
 	return &Writers{
 		budget: b, slots: make(chan struct{}, runtime.GOMAXPROCS(0)), drain: make(chan struct{}),
@@ -134,6 +134,7 @@ func (w *Writers) Run(ctx context.Context, c Config) error {
 // over when it is made.
 func (w *Writers) runSession(ctx context.Context, c Config, claim *trying) error {
 	s := &session{Config: c, writers: w, budget: w.budget, reader: reader{source: c.Source}, holder: w.budget.join(), stats: w.of(c)}
+	s.share.Store(1000) // until one is laid out
 	defer s.stats.ended()
 	defer w.budget.leave(s.holder)
 	s.stats.changing(claim)

@@ -151,8 +151,8 @@ func newCollector(snapshot func() sink.Snapshot) *collector {
 		snapshot: snapshot,
 		ready:    desc("lakeweir_ready", "1 when /readyz says so, else 0."),
 		assigned: desc("lakeweir_assigned_partitions", "Partitions that are assigned to this process."),
-		used:     desc("lakeweir_memory_used_bytes", "Raw record bytes held: fetched, collected and being written."),
-		limit:    desc("lakeweir_memory_limit_bytes", "Raw record bytes that may be held: half of the setting memory."),
+		used:     desc("lakeweir_memory_used_bytes", "Memory held for records (raw: fetched, collected and being written) and for objects (laying out, and until they are published).", "kind"),
+		limit:    desc("lakeweir_memory_limit_bytes", "Memory that may be held: for records half of the setting memory, for objects a quarter.", "kind"),
 		plan:     desc("lakeweir_plan_duration_seconds", "Time to make a cut durable in the head, all tries included."),
 		write:    desc("lakeweir_write_duration_seconds", "Time to write all files of a range, all tries included."),
 		publish:  desc("lakeweir_publish_duration_seconds", "Time of the head write that publishes a range, all tries included."),
@@ -181,13 +181,15 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	for _, p := range s.Partitions {
 		c.partition(to, p, now)
 	}
-	value := func(d *prometheus.Desc, v int64) {
-		to <- prometheus.MustNewConstMetric(d, gauge, float64(v))
+	value := func(d *prometheus.Desc, v int64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(d, gauge, float64(v), labels...)
 	}
 	value(c.ready, bit(len(s.Reasons) == 0))
 	value(c.assigned, int64(len(s.Partitions)))
-	value(c.used, s.MemoryUsed)
-	value(c.limit, s.MemoryLimit)
+	value(c.used, s.Records.Used, "records")
+	value(c.limit, s.Records.Limit, "records")
+	value(c.used, s.Objects.Used, "objects")
+	value(c.limit, s.Objects.Limit, "objects")
 	to <- histogram(c.plan, s.Steps.Plan)
 	to <- histogram(c.write, s.Steps.Write)
 	to <- histogram(c.publish, s.Steps.Publish)

@@ -59,7 +59,7 @@ func (w *watchedSink) metrics(t *testing.T) map[string]float64 {
 
 // many returns a snapshot of n partitions, each with another error.
 func many(n int) sink.Snapshot {
-	s := sink.Snapshot{MemoryUsed: 1, MemoryLimit: 2}
+	s := sink.Snapshot{Records: sink.Memory{Used: 1, Limit: 2}, Objects: sink.Memory{Used: 3, Limit: 4}}
 	s.Steps.Plan.Observe(time.Second)
 	s.Store[metered.Put].Outcomes[metered.Conflict] = 3
 	for i := range n {
@@ -121,7 +121,7 @@ func TestMetricsCardinality(t *testing.T) {
 			for _, m := range f.Metric {
 				n++
 				for _, l := range m.Label {
-					if !slices.Contains([]string{"topic", "partition", "operation", "outcome"}, l.GetName()) || strings.Contains(l.GetValue(), "refused") {
+					if !slices.Contains([]string{"topic", "partition", "operation", "outcome", "kind"}, l.GetName()) || strings.Contains(l.GetValue(), "refused") {
 						t.Fatalf("%s has the label %s=%q", f.GetName(), l.GetName(), l.GetValue())
 					}
 				}
@@ -134,7 +134,7 @@ func TestMetricsCardinality(t *testing.T) {
 		t.Errorf("%d series with %d partitions and %d without, want %d", all, partitions, none, want)
 	}
 	// The histograms are of the process, whatever it reads.
-	if want := 4 + 3 + int(metered.Operations)*(1+int(metered.Outcomes)); none != want {
+	if want := 6 + 3 + int(metered.Operations)*(1+int(metered.Outcomes)); none != want {
 		t.Errorf("%d series without partitions, want %d", none, want)
 	}
 }
@@ -169,8 +169,12 @@ func TestMetricValues(t *testing.T) {
 	f("lakeweir_dead_letters_total", 6)
 	f("lakeweir_absent_offsets_total", 5)
 	f("lakeweir_lost_offsets_total", 4)
-	f("lakeweir_memory_used_bytes", 1)
-	f("lakeweir_memory_limit_bytes", 2)
+	for _, m := range slices.Concat(byName["lakeweir_memory_used_bytes"].Metric, byName["lakeweir_memory_limit_bytes"].Metric) {
+		kind, v := m.Label[0].GetValue(), m.GetGauge().GetValue()
+		if kind == "records" != (v <= 2) {
+			t.Errorf("memory for %s is %v", kind, v)
+		}
+	}
 	f("lakeweir_ready", 0)
 	if age := byName["lakeweir_open_transaction_seconds"].Metric[0].GetGauge().GetValue(); age < 3599 || age > 3700 {
 		t.Errorf("open transaction for %v s, want an hour", age)

@@ -54,12 +54,17 @@ or configuration; 3 other writers have taken all partitions; 4 damage was found.
 	return cmd
 }
 
+// ownBytes is what the process takes beside what the setting memory bounds:
+// stacks, connections, what the claims of some thousand partitions hold. The
+// collector of Go works harder near the sum of both.
+const ownBytes = 64 << 20
+
 func runRun(ctx context.Context, o runOptions, errOut io.Writer) error {
 	set := o.settings
 	if err := set.Check(); err != nil {
 		return usage(err)
 	}
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(set.Memory))
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(set.Memory + ownBytes))
 	if o.open == nil {
 		o.open = func(ctx context.Context) (store.Store, error) { return sink.OpenStore(ctx, set) }
 	}

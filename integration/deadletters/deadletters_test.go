@@ -200,7 +200,7 @@ func TestTopicIsTooSmall(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	want := []string{`0 "k" "" value`, `1 "" "" key,value,headers`, `2 "" "small" (none)`}
+	want := []string{`0 "k" "" value`, fmt.Sprintf(`1 "%s/0/1" "" key,value,headers`, topic), `2 "" "small" (none)`}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}

@@ -85,7 +85,7 @@ func (s *sink) open(ctx context.Context, open Open) (err error) {
 	}
 	w := newWatch(store.Sub(s.place.Store, s.Topic+"/"))
 	s.root = fault.Wrap(w, w.script(s.Hold, func(partition int32, key string) { s.stand(ctx, partition, key) }))
-	s.budget = writer.NewBudget(readAhead)
+	s.budget = writer.NewBudget(readAhead, 0)
 	s.writers = writer.New(s.budget)
 	return nil
 }

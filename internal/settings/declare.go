@@ -134,7 +134,7 @@ func (s *Settings) sink() []*Setting {
 func (s *Settings) process() []*Setting {
 	all := []*Setting{
 		{Name: "http", Doc: "Address, host:port, that serves /metrics, /healthz and /readyz. Empty serves none.", value: text(&s.HTTP)},
-		{Name: "memory", Doc: "Memory of the process. Half of it holds raw records; when that is full, batches are cut early and fetching waits.", value: size(&s.Memory)},
+		{Name: "memory", Doc: "Memory for records and for the files made of them. When it is short, batches are cut early and fetching waits. The process takes at most 100 MB beside it.", value: size(&s.Memory)},
 		{Name: "shutdown_timeout", Doc: "How long a stopped process may take to publish what it has. Keep it below rebalance_timeout, and below what kills the process.", value: duration(&s.ShutdownTimeout)},
 		{Name: "log.level", Doc: "What is logged: debug, info, warn or error, and what is graver.", value: choice(&s.Log.Level, "debug", "info", "warn", "error")},
 		{Name: "log.format", Doc: "Form of log lines: text or json.", value: choice(&s.Log.Format, "text", "json")},

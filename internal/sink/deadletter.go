@@ -34,9 +34,15 @@ const (
 	maxLetterBytes = 512 << 10
 )
 
+// lettersAtOnce is how many dead-letter files of a process are read back at
+// once. Each takes a page and a few batches in memory, however many partitions
+// have dead letters.
+const lettersAtOnce = 8
+
 // letters publishes dead letters to their topic.
 type letters struct {
 	producer *source.Producer
+	slots    chan struct{} // of lettersAtOnce
 	log      *slog.Logger
 }
 
@@ -51,6 +57,12 @@ func (d *letters) check(ctx context.Context) error {
 // of returns the Rejected of the writers of a table.
 func (d *letters) of(table string) func(context.Context, string, iter.Seq2[manifest.DeadLetter, error]) (int64, error) {
 	return func(ctx context.Context, key string, all iter.Seq2[manifest.DeadLetter, error]) (done int64, err error) {
+		select {
+		case d.slots <- struct{}{}:
+			defer func() { <-d.slots }()
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
 		file := table + "/" + key
 		var batch []manifest.DeadLetter
 		var size int64
@@ -66,6 +78,7 @@ func (d *letters) of(table string) func(context.Context, string, iter.Seq2[manif
 			if done += n; err != nil {
 				return done, err
 			}
+			clear(batch) // else large letters stay until as many have come again
 			batch, size = batch[:0], 0
 		}
 		n, err := d.send(ctx, file, batch)
@@ -107,7 +120,8 @@ func (d *letters) send(ctx context.Context, file string, batch []manifest.DeadLe
 func (d *letters) sendPart(ctx context.Context, file string, l manifest.DeadLetter) (int64, error) {
 	value, rest := l, l
 	value.Value = []byte{} // null would delete the key in a compacted topic
-	rest.Value, rest.Key, rest.Headers = []byte{}, nil, nil
+	rest.Value, rest.Headers = []byte{}, nil
+	rest.Key = fmt.Appendf(nil, "%s/%d/%d", l.Topic, l.Partition, l.Offset) // a compacted topic takes none without a key
 	err := d.producer.Publish(ctx, l.Partition, []record.Record{posted(value, file, "value")})
 	if errors.Is(err, source.ErrTooLarge) {
 		err = d.producer.Publish(ctx, l.Partition, []record.Record{posted(rest, file, "key,value,headers")})

@@ -76,7 +76,7 @@ func New(c Config) (*Sink, error) {
 	}
 	s := &Sink{
 		Config: c, pause: fencePause,
-		budget:  writer.NewBudget(c.Settings.Memory / rawShare),
+		budget:  writer.NewBudget(c.Settings.Memory/rawShare, c.Settings.Memory/objectShare),
 		running: map[place]*source.Partition{}, ended: map[place]error{},
 	}
 	s.writers = writer.New(s.budget)
@@ -95,7 +95,7 @@ func New(c Config) (*Sink, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.letters = &letters{producer, c.Log}
+		s.letters = &letters{producer, make(chan struct{}, lettersAtOnce), c.Log}
 	}
 	return s, nil
 }
@@ -219,7 +219,7 @@ func (s *Sink) writer(at place, p *source.Partition) writer.Config {
 	c := writer.Config{
 		Store: store.Sub(s.Store, at.topic+"/"), Table: at.topic, Partition: at.partition,
 		Source: log{p}, Schema: s.schema(at.topic), Start: startAt(s.Settings.Start, log{p}), Once: s.Once,
-		Limits:    writer.Limits{MaxRows: b.MaxRows, MaxBytes: b.MaxBytes, MaxAge: b.MaxAge},
+		Limits:    writer.Limits{MaxRows: b.MaxRows, MaxBytes: min(b.MaxBytes, s.Settings.Memory/batchShare), MaxAge: b.MaxAge},
 		Published: p.Commit, Confirmed: p.Confirm,
 		Host: s.Host, Software: s.Software,
 		Log: s.Log.With("topic", at.topic, "partition", at.partition),

@@ -13,13 +13,16 @@ import (
 // Snapshot is all that a Sink tells of itself, as plain values. It asks
 // neither brokers nor the store.
 type Snapshot struct {
-	Partitions  []Partition // that are assigned, by topic and partition
-	Steps       writer.Steps
-	Store       [metered.Operations]metered.Calls // by operation
-	MemoryUsed  int64                             // bytes of raw records held
-	MemoryLimit int64                             // bytes of raw records that may be held
-	Reasons     []string                          // why it is not ready, in lines for people; none when it is
+	Partitions []Partition // that are assigned, by topic and partition
+	Steps      writer.Steps
+	Store      [metered.Operations]metered.Calls // by operation
+	Records    Memory                            // raw bytes of records: fetched, collected and being written
+	Objects    Memory                            // what laying out takes, with the objects until they are published
+	Reasons    []string                          // why it is not ready, in lines for people; none when it is
 }
+
+// Memory is how much of a kind is held and how much may be, in bytes.
+type Memory struct{ Used, Limit int64 }
 
 // Partition is what is known of a partition that is assigned.
 type Partition struct {
@@ -37,7 +40,8 @@ func (s *Sink) Snapshot() Snapshot {
 	now, state := time.Now(), s.progress.Now()
 	snap := Snapshot{
 		Steps: s.writers.Steps(), Store: s.meter.Calls(),
-		MemoryUsed: s.budget.Used(), MemoryLimit: s.Settings.Memory / rawShare,
+		Records: Memory{s.budget.Used(), s.Settings.Memory / rawShare},
+		Objects: Memory{s.budget.Objects(), s.Settings.Memory / objectShare},
 	}
 	stats := map[place]writer.Stats{}
 	for _, st := range s.writers.Stats() {

@@ -235,7 +235,7 @@ func TestFewReasons(t *testing.T) {
 // A snapshot of a sink that does nothing is one, at any time.
 func TestSnapshotOfNothing(t *testing.T) {
 	s := newSink(t, func(*settings.Settings) {})
-	if got := s.Snapshot(); len(got.Partitions) != 0 || got.MemoryLimit != s.Settings.Memory/rawShare || got.MemoryUsed != 0 {
+	if got := s.Snapshot(); len(got.Partitions) != 0 || got.Records != (Memory{0, s.Settings.Memory / 2}) || got.Objects != (Memory{0, s.Settings.Memory / 4}) {
 		t.Errorf("%+v", got)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

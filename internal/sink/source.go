@@ -46,9 +46,16 @@ func Source(s *settings.Settings) (source.Config, error) {
 // that long in one, and an assignment of the group on top of it.
 const metadataInterval = 5 * time.Second
 
-// rawShare is the part of the memory, one in so many, that raw records may
-// take. Encoding a batch takes about as much again.
-const rawShare = 2
+// The parts of the memory, one in so many, that raw records may take, and that
+// laying them out may, with the objects until they are published. What is left
+// is room for what was freed and is not collected yet. A batch is cut at
+// batchShare at the latest: at the peak of laying out it takes twice its size
+// if it does not compress, which is then as much as the raw records.
+const (
+	rawShare    = 2
+	objectShare = 4
+	batchShare  = 4
+)
 
 // fetchShare is the part of the memory for raw records, one in so many, that
 // one answer of a broker may take, up to maxFetch. Every broker has a fetch

@@ -86,7 +86,7 @@ func TestWhole(t *testing.T) {
 // there is room for.
 func TestLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &Log{N: 9, Room: writer.NewBudget(1 << 20), Pause: time.Second}
+		l := &Log{N: 9, Room: writer.NewBudget(1<<20, 0), Pause: time.Second}
 		begin := time.Now()
 		for _, want := range []int{7, 2} {
 			if b, err := l.Read(t.Context()); err != nil || b.Len() != want {
@@ -104,7 +104,7 @@ func TestLog(t *testing.T) {
 		if err := l.Seek(t.Context(), 0); err != nil {
 			t.Fatal(err)
 		}
-		l.Room = writer.NewBudget(1)
+		l.Room = writer.NewBudget(1, 0)
 		l.Room.Take(1)
 		if _, err := l.Read(ctx); !errors.Is(err, context.DeadlineExceeded) || l.Handed() != 9 {
 			t.Errorf("without room: %v, %d records", err, l.Handed())

@@ -74,7 +74,7 @@ func TestOutage(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			budget := writer.NewBudget(64 << 10)
+			budget := writer.NewBudget(64<<10, 0)
 			log := &tabletest.Log{N: 1 << 40, Wide: 100, Room: budget, Pause: 100 * time.Millisecond}
 			ctx, cancel := context.WithCancel(t.Context())
 			done := make(chan error)

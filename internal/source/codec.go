@@ -31,12 +31,13 @@ var errCodec = errors.New("unknown compression codec")
 
 // codecs holds the state of the decompressors of one goroutine.
 type codecs struct {
-	in   bytes.Reader
-	out  []byte // grows to the size of batches whose size is not told
-	gzip *gzip.Reader
-	lz4  *lz4.Reader
-	zstd *zstd.Decoder
-	max  int // that zstd was made for
+	in    bytes.Reader
+	out   []byte // grows to the size of batches whose size is not told
+	gzip  *gzip.Reader
+	lz4   *lz4.Reader
+	ratio float64 // of LZ4: by how much the last frame grew
+	zstd  *zstd.Decoder
+	max   int // that zstd was made for
 }
 
 // codecPool lends codecs to whoever decodes, so that hundreds of partitions
@@ -83,7 +84,12 @@ func (c *codecs) inflateGzip(body []byte, limit int) ([]byte, error) {
 }
 
 func (c *codecs) inflateLZ4(body []byte, limit int) ([]byte, error) {
+	if out, ok := c.guessLZ4(body, limit); ok {
+		c.ratio = float64(len(out)) / float64(len(body))
+		return out, nil
+	}
 	if out, err := inflatePlainLZ4(body, limit); !errors.Is(err, errNotPlain) {
+		c.ratio = float64(len(out)) / float64(len(body))
 		return out, err
 	}
 	c.in.Reset(body)

@@ -87,25 +87,45 @@ func inflatePlainLZ4(frame []byte, limit int) ([]byte, error) {
 		return nil, err
 	}
 	out := make([]byte, total)
-	rest := out
-	err = lz4Blocks(frame, func(block []byte, stored bool) error {
-		n := 0
-		if stored {
-			n = copy(rest, block)
-		} else {
-			var err error
-			if n, err = lz4.UncompressBlock(block, rest); err != nil {
-				return fmt.Errorf("lz4: %w", err)
-			}
-		}
-		rest = rest[n:]
-		return nil
-	})
-	if err == nil && len(rest) > 0 {
-		err = fmt.Errorf("lz4: %d bytes are missing", len(rest))
+	n, err := inflateLZ4Blocks(frame, out)
+	if err == nil && n < len(out) {
+		err = fmt.Errorf("lz4: %d bytes are missing", len(out)-n)
 	}
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
+}
+
+// guessLZ4 inflates a frame into memory of about its size, as the frame before
+// it lets expect; ok is false if that was no good guess. Measuring costs half as
+// much as inflating.
+func (c *codecs) guessLZ4(frame []byte, limit int) (out []byte, ok bool) {
+	size := int(float64(len(frame)) * c.ratio * 33 / 32)
+	if size == 0 || size > limit {
+		return nil, false
+	}
+	out = make([]byte, size)
+	n, err := inflateLZ4Blocks(frame, out)
+	return out[:n], err == nil && n > size-size/8
+}
+
+// inflateLZ4Blocks inflates a frame into out and returns how much there is.
+func inflateLZ4Blocks(frame, out []byte) (n int, err error) {
+	err = lz4Blocks(frame, func(block []byte, stored bool) error {
+		if stored {
+			if len(block) > len(out)-n {
+				return lz4.ErrInvalidSourceShortBuffer
+			}
+			n += copy(out[n:], block)
+			return nil
+		}
+		m, err := lz4.UncompressBlock(block, out[n:])
+		if err != nil {
+			return fmt.Errorf("lz4: %w", err)
+		}
+		n += m
+		return nil
+	})
+	return n, err
 }

@@ -67,6 +67,31 @@ func TestFramesOfLZ4(t *testing.T) {
 	f("the old frame", text, false, lz4.LegacyOption(true))
 }
 
+// The size of a frame is guessed by the one before it. Whether that is right, too
+// little or far too much: all comes out, in memory that is hardly more.
+func TestGuessedLZ4(t *testing.T) {
+	line := "a text that compresses; "
+	small, large := []byte(strings.Repeat(line, 50)), []byte(strings.Repeat(line, 20_000))
+	noise := make([]byte, 100_000)
+	r := rand.New(rand.NewPCG(3, 4))
+	for i := range noise {
+		noise[i] = byte(r.Uint32())
+	}
+	var c codecs
+	for i, text := range [][]byte{small, small, large, large, noise, noise, small, large, nil, large} {
+		got, err := c.inflateLZ4(frameOf(t, text), 1<<20)
+		if err != nil || !bytes.Equal(got, text) {
+			t.Errorf("frame %d: %d bytes of %d, %v", i, len(got), len(text), err)
+		}
+		if most := max(len(text)*8/7, len(text)+1); cap(got) > most {
+			t.Errorf("frame %d: %d bytes of memory for %d", i, cap(got), len(text))
+		}
+		if _, err := c.inflateLZ4(frameOf(t, text), len(text)-1); len(text) > 0 && !errors.Is(err, errTooLarge) {
+			t.Errorf("frame %d: one byte too large: %v", i, err)
+		}
+	}
+}
+
 // A frame that is cut off or changed is an error, never other bytes and never
 // a panic. (Its checksum is not looked at, that of the batch is.)
 func TestDamagedLZ4(t *testing.T) {

@@ -48,11 +48,13 @@ type unit struct {
 	since       time.Time // when the first of it came; zero for a pending range
 	leaderEpoch int32
 	encoded     manifest.Encoded
-	superseded  []string // keys of earlier attempts
-	planned     bool     // the plan is in the head
-	pending     bool     // it was planned by an earlier session, which tolerated it
-	recent      *recent  // records up to its end; nil when they were not counted
-	laidOut     int64    // memory for the objects
+	superseded  []string      // keys of earlier attempts
+	planned     bool          // the plan is in the head
+	pending     bool          // it was planned by an earlier session, which tolerated it
+	recent      *recent       // records up to its end; nil when they were not counted
+	laidOut     int64         // memory for the objects
+	done        chan struct{} // closed when it is laid out, or failed
+	failed      error         // why it is not laid out
 }
 
 // size returns the memory that the records of u take.
@@ -286,25 +288,54 @@ func (s *session) newUnit(r manifest.Range, batches []*record.Batch, attempt int
 	return u
 }
 
-// encodeAll lays out what is cut.
+// encodeAll lays out what is cut, and hands it on in order. One partition with
+// a backlog has several batches laid out at once: as many as there are cores.
 func (s *session) encodeAll(ctx context.Context, cuts <-chan *unit, ready chan<- *unit) error {
-	for u := range cuts {
-		if u.laidOut == 0 {
-			if err := s.reserve(ctx, u); err != nil {
-				return err
+	g, ctx := errgroup.WithContext(ctx)
+	// One more is in the hands of each of the two goroutines.
+	line := make(chan *unit, max(cap(s.writers.slots)-2, 0))
+	g.Go(func() error {
+		defer close(line)
+		for u := range cuts {
+			if u.laidOut == 0 {
+				if err := s.reserve(ctx, u); err != nil {
+					return err
+				}
+				s.behind.Add(1)
 			}
-			s.behind.Add(1)
+			u.done = make(chan struct{})
+			g.Go(func() error {
+				defer close(u.done)
+				u.failed = s.encode(ctx, u)
+				return u.failed
+			})
+			select {
+			case line <- u:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
 		}
-		if err := s.encode(ctx, u); err != nil {
-			return err
+		return nil
+	})
+	g.Go(func() error {
+		for u := range line {
+			select {
+			case <-u.done:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			if u.failed != nil {
+				return u.failed
+			}
+			select {
+			case ready <- u:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
 		}
-		select {
-		case ready <- u:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	return nil
+		return nil
+	})
+	return g.Wait()
 }
 
 // encode lays out u in one of the slots that all partitions share.

@@ -10,7 +10,7 @@ SEEDS ?= 10000
 FIRST ?= 1
 SOAK_MINUTES ?= 30
 
-.PHONY: demo test build fmt check lint vulncheck fuzz sim integration soak bench-e2e bench-peers bench-growth compose-check
+.PHONY: demo test build fmt check lint vulncheck fuzz sim integration soak bench bench-e2e bench-latency bench-sweep bench-peers bench-growth compose-check
 
 demo: ## The whole idea in a minute: real events, real files, sinks killed at random.
 	$(GO) run ./cmd/lakeweir demo
@@ -66,8 +66,17 @@ soak: ## Killed, paused and restarted processes for SOAK_MINUTES (30), with a se
 		LAKEWEIR_SOAK_SEED=$${LAKEWEIR_SOAK_SEED:-$$(date +%s)} LAKEWEIR_SOAK_RECORDS=$${LAKEWEIR_SOAK_RECORDS:-$$(($(SOAK_MINUTES) * 600000))} \
 		$(GO) test -count=1 -v -timeout $$(($(SOAK_MINUTES) + 10))m -run '^TestSoak$$' ./soak
 
+bench: ## Each part alone: fetch, parse, shred, encode, hash, dedup, put, head commit, with allocations. Takes two minutes.
+	$(GO) test -run '^$$' -bench . -benchmem -benchtime 300ms ./internal/source ./internal/decode ./internal/columnar ./dedup ./store/dir ./manifest
+
 bench-e2e: ## Processor time, throughput and memory from a broker to files, beside DuckDB. Takes a quiet machine and 20 minutes.
 	cd integration && duckdb=$$(duckdb/install.sh) && LAKEWEIR_DUCKDB=$$duckdb $(GO) run ./bench
+
+bench-latency: ## How long records take from the producer until they are published, with max_age 1s. Takes two minutes.
+	cd integration && $(GO) run ./bench -latency 10000 -seconds 30
+
+bench-sweep: ## Throughput and memory by partitions and by sizes of batches, drawn into docs/sweep.svg. Takes a quiet machine and 5 minutes.
+	cd integration && $(GO) run ./bench -sweep -store gateway -records 500000 -rounds 3 -svg ../docs/sweep.svg
 
 bench-growth: ## What commits, claims, status and verify cost with 1e3, 1e5 and 1e6 published files. Takes 5 minutes and 4 GB.
 	cd integration && $(GO) run ./bench -growth 1000,100000,1000000 -rounds 5 -svg ../docs/growth.svg

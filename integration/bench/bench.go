@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,15 +12,16 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/lakeweir/lakeweir/integration/bench/resident"
 	"github.com/lakeweir/lakeweir/integration/bench/servers"
 	"github.com/lakeweir/lakeweir/integration/bench/shop"
 	"github.com/lakeweir/lakeweir/integration/gateway"
+	"github.com/lakeweir/lakeweir/integration/realkafka"
 )
 
 // bench is one run of the benchmark: servers, the command, the events.
@@ -27,7 +29,10 @@ type bench struct {
 	options
 	dir             string
 	command, events string
-	broker, gate    *servers.Server
+	brokers         string // address
+	gate            *servers.Server
+	stops           []func() // of servers
+	age             string   // the setting batch.max_age; empty is the default
 	headed          bool
 	runs            int
 }
@@ -46,22 +51,39 @@ func newBench(ctx context.Context, o options, dir string) (*bench, error) {
 	if err := os.Mkdir(b.path("buckets"), 0o755); err != nil {
 		return nil, err
 	}
-	var err error
-	if b.broker, err = servers.Start(servers.Broker); err != nil {
-		return nil, err
-	}
-	if b.gate, err = servers.Start(servers.Gateway, b.path("buckets")); err != nil {
+	if err := b.serve(); err != nil {
 		b.close()
 		return nil, err
 	}
 	return b, nil
 }
 
-func (b *bench) close() {
-	for _, s := range []*servers.Server{b.broker, b.gate} {
-		if s != nil {
-			s.Stop()
+// serve starts the broker and the gateway.
+func (b *bench) serve() error {
+	if b.kafka {
+		broker, err := realkafka.Run(b.path("kafka"), realkafka.Options{})
+		if err != nil {
+			return fmt.Errorf("start Kafka: %w", err)
 		}
+		b.brokers, b.stops = broker.Addr(), append(b.stops, broker.Stop)
+	} else {
+		broker, err := servers.Start(servers.Broker)
+		if err != nil {
+			return err
+		}
+		b.brokers, b.stops = broker.Address, append(b.stops, broker.Stop)
+	}
+	var err error
+	if b.gate, err = servers.Start(servers.Gateway, b.path("buckets")); err != nil {
+		return err
+	}
+	b.stops = append(b.stops, b.gate.Stop)
+	return nil
+}
+
+func (b *bench) close() {
+	for _, stop := range b.stops {
+		stop()
 	}
 }
 
@@ -76,7 +98,7 @@ func (b *bench) load(ctx context.Context, topic, codec string) error {
 	if !ok {
 		return fmt.Errorf("codec %q is not none, lz4 or zstd", codec)
 	}
-	cl, err := kgo.NewClient(kgo.SeedBrokers(b.broker.Address), kgo.ProducerBatchCompression(c),
+	cl, err := kgo.NewClient(kgo.SeedBrokers(b.brokers), kgo.ProducerBatchCompression(c),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerLinger(50*time.Millisecond), kgo.MaxBufferedRecords(200_000))
 	if err != nil {
 		return err
@@ -110,7 +132,8 @@ func (b *bench) config(topic, store, values string) (path, location string, err 
 		location = "s3://" + bucket + "/" + name
 		s3 = fmt.Sprintf("s3: {region: %s, endpoint: %q}\n", gateway.Region, "http://"+endpoint)
 	}
-	text := fmt.Sprintf("brokers: [%s]\nstore: %q\n%smemory: %s\nbatch: {max_rows: %s}\nfiles: {level: 1}\n", b.broker.Address, location, s3, b.memory, b.batch)
+	text := fmt.Sprintf("brokers: [%s]\nstore: %q\n%smemory: %s\nbatch: {max_rows: %s, max_age: %s}\nfiles: {level: 1}\n",
+		b.brokers, location, s3, b.memory, b.batch, cmp.Or(b.age, "60s"))
 	if values != "raw" {
 		text += "topics:\n  " + topic + ":\n    value: json\n    extra: " + fmt.Sprint(values == "extra") + "\n    columns:" + shop.Columns
 	} else {
@@ -133,13 +156,18 @@ func (b *bench) sink(ctx context.Context, config string) (cost, error) {
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	begin := time.Now()
-	if err := cmd.Run(); err != nil {
-		return cost{}, fmt.Errorf("%w\n%s", err, &errs)
+	if err := cmd.Start(); err != nil {
+		return cost{}, err
 	}
-	c := cost{cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), clock: time.Since(begin)}
-	if u, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		c.mib = float64(u.Maxrss) / 1024
+	gone, peak := make(chan struct{}), make(chan float64)
+	go func() { peak <- resident.Watch(cmd.Process.Pid, gone) }()
+	err := cmd.Wait()
+	close(gone)
+	c := cost{clock: time.Since(begin), mib: <-peak}
+	if err != nil {
+		return c, fmt.Errorf("%w\n%s", err, &errs)
 	}
+	c.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	return c, nil
 }
 

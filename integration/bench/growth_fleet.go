@@ -270,7 +270,7 @@ func rebalance(ctx context.Context, o options) error {
 // empty makes a topic without records: what a rebalance takes when nothing is
 // in hand.
 func (b *bench) empty(ctx context.Context, partitions int) error {
-	cl, err := kgo.NewClient(kgo.SeedBrokers(b.broker.Address))
+	cl, err := kgo.NewClient(kgo.SeedBrokers(b.brokers))
 	if err != nil {
 		return err
 	}

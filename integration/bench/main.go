@@ -31,7 +31,11 @@ type options struct {
 	memory                      string // of the sink
 	batch                       string // rows in a batch of the sink
 	asJSON                      bool
+	kafka                       bool   // on a real Kafka
 	growth, svg                 string // sizes of tables to measure instead; where to draw it
+	latency                     int    // records a second to send instead, and measure how long they take
+	seconds                     int    // for so long
+	sweep                       bool   // measure by partitions and by sizes of batches instead
 	processes                   string // sizes of groups to measure instead
 	rebalance                   int    // partitions of a topic to measure instead
 }
@@ -50,7 +54,11 @@ func main() {
 	flag.StringVar(&o.memory, "memory", "512MiB", "the setting memory of the sink")
 	flag.StringVar(&o.batch, "rows", "250000", "the setting batch.max_rows of the sink")
 	flag.StringVar(&o.growth, "growth", "", "measure tables with so many published files instead, such as 1000,100000,1000000")
-	flag.StringVar(&o.svg, "svg", "", "with -growth: draw the figures into this file")
+	flag.BoolVar(&o.kafka, "kafka", false, "on a real Kafka, in place of an embedded broker; LAKEWEIR_KAFKA says where it is installed")
+	flag.StringVar(&o.svg, "svg", "", "with -growth, -sweep: draw the figures into this file")
+	flag.IntVar(&o.latency, "latency", 0, "send so many records a second instead, and measure how long it takes until they are published")
+	flag.IntVar(&o.seconds, "seconds", 30, "with -latency: for so long")
+	flag.BoolVar(&o.sweep, "sweep", false, "measure numbers of partitions and sizes of batches instead")
 	flag.StringVar(&o.processes, "processes", "", "measure groups of so many processes on one core each instead, such as 1,2")
 	flag.IntVar(&o.rebalance, "rebalance", 0, "measure a group that shares so many partitions instead")
 	flag.BoolVar(&o.asJSON, "json", false, "print JSON, one object for each line of the table")
@@ -65,6 +73,10 @@ func main() {
 		run = processes
 	case o.rebalance > 0:
 		run = rebalance
+	case o.latency > 0:
+		run = latency
+	case o.sweep:
+		run = sweep
 	}
 	if err := run(ctx, o); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)

@@ -31,10 +31,7 @@ type costs struct {
 // partition is fetched and thrown away; the first one is kept, laid out in the
 // batches that the sink would make, and put, once for each partition.
 func (b *bench) parts(ctx context.Context, config, topic string) (costs, error) {
-	set, err := settings.Load(&settings.Flags{}, []string{
-		"LAKEWEIR_CONFIG=" + config,
-		"LAKEWEIR_S3_ACCESS_KEY=" + gateway.AccessKey, "LAKEWEIR_S3_SECRET_KEY=" + gateway.SecretKey,
-	})
+	set, err := load(config)
 	if err != nil {
 		return costs{}, err
 	}
@@ -51,6 +48,14 @@ func (b *bench) parts(ctx context.Context, config, topic string) (costs, error) 
 		return c, err
 	}
 	return c, b.upload(ctx, set, topic, bodies, &c)
+}
+
+// load reads a configuration.
+func load(config string) (*settings.Settings, error) {
+	return settings.Load(&settings.Flags{}, []string{
+		"LAKEWEIR_CONFIG=" + config,
+		"LAKEWEIR_S3_ACCESS_KEY=" + gateway.AccessKey, "LAKEWEIR_S3_SECRET_KEY=" + gateway.SecretKey,
+	})
 }
 
 // spent runs f without garbage of earlier work, and returns the processor time

@@ -302,3 +302,31 @@ func TestShredDoesNotAllocate(t *testing.T) {
 		t.Errorf("%v allocations for a record", n)
 	}
 }
+
+// BenchmarkShred lays out one JSON value as columns, pages not included.
+func BenchmarkShred(b *testing.B) {
+	sh := jsonShredder(b, false, col("id", manifest.Int64), col("name", manifest.String), manifest.Column{Name: "at", Type: manifest.Timestamp}, col("price", manifest.Double))
+	r := &row{Record: record.Record{Value: []byte(`{"id":1234567,"name":"a name of some length","at":"2026-01-15T10:20:30.123Z","price":12.34}`)}}
+	b.ReportAllocs()
+	b.SetBytes(int64(len(r.Value)))
+	for n := 0; b.Loop(); n++ {
+		if n%step == 0 {
+			restart(sh)
+		}
+		if rej := sh.push(r); rej != nil {
+			b.Fatal(rej)
+		}
+	}
+}
+
+// BenchmarkDigest hashes one record of 390 bytes into the digest of its range.
+func BenchmarkDigest(b *testing.B) {
+	var d digest
+	d.init()
+	r := &row{Record: record.Record{Key: []byte("key"), Value: make([]byte, 390)}}
+	b.ReportAllocs()
+	b.SetBytes(int64(len(r.Value)))
+	for b.Loop() {
+		d.add(r)
+	}
+}

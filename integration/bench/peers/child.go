@@ -1,13 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"syscall"
 	"time"
+
+	"github.com/lakeweir/lakeweir/integration/bench/resident"
 )
 
 // cost is what a process used.
@@ -43,7 +43,7 @@ func (j *job) start(ctx context.Context) (*child, error) {
 	}
 	gone := make(chan struct{})
 	peak := make(chan float64)
-	go func() { peak <- watch(cmd.Process.Pid, gone) }()
+	go func() { peak <- resident.Watch(cmd.Process.Pid, gone) }()
 	go func() {
 		c.err = cmd.Wait()
 		close(gone)
@@ -52,34 +52,6 @@ func (j *job) start(ctx context.Context) (*child, error) {
 		close(c.done)
 	}()
 	return c, nil
-}
-
-// watch returns the most memory that was seen resident, in MiB. What wait(2)
-// says would not do: the process inherits the peak of the one that started it.
-func watch(pid int, gone <-chan struct{}) float64 {
-	tick := time.NewTicker(look / 2)
-	defer tick.Stop()
-	peak := 0.0
-	for {
-		peak = max(peak, resident(pid))
-		select {
-		case <-gone:
-			return peak
-		case <-tick.C:
-		}
-	}
-}
-
-// resident reads the peak of a process from Linux. Elsewhere it is 0.
-func resident(pid int) float64 {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0
-	}
-	_, text, _ := bytes.Cut(status, []byte("VmHWM:"))
-	kib := 0.0
-	_, _ = fmt.Sscan(string(text), &kib)
-	return kib / 1024
 }
 
 // wait waits until the process ends by itself.

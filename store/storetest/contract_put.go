@@ -104,7 +104,7 @@ func large(s subject) error {
 	// A server that refuses the body before it has read it may cut the
 	// connection: then the outcome is unknown, and the caller asks again.
 	var err error
-	for range 5 {
+	for range 50 {
 		if _, err = s.put("k", "x"+body, store.IfAbsent()); err == nil || errors.Is(err, store.ErrConflict) {
 			break
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/lakeweir/lakeweir/integration/gateway"
 	"github.com/lakeweir/lakeweir/manifest"
 	"github.com/lakeweir/lakeweir/store"
 	"github.com/lakeweir/lakeweir/store/dir"
@@ -34,7 +35,7 @@ type member struct {
 // join starts a member of a group on one core.
 func (b *bench) join(config, name string) (*member, error) {
 	m := &member{cmd: exec.Command(b.command, "run", "--config", config, "--group", "bench", "--member", name), done: make(chan struct{})}
-	m.cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
+	m.cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "AWS_ACCESS_KEY_ID="+gateway.AccessKey, "AWS_SECRET_ACCESS_KEY="+gateway.SecretKey)
 	errs, err := m.cmd.StderrPipe()
 	if err != nil {
 		return nil, err

@@ -21,12 +21,12 @@ func BenchmarkCommit(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	planned := func(start int64) manifest.Plan {
+	planned := func(start int64) *manifest.Plan {
 		r := manifest.Range{Start: start, Next: start + 1000}
-		return manifest.Plan{Range: r, Schema: 1, Keys: []string{manifest.Name{Range: r}.Data()}}
+		return &manifest.Plan{Range: r, Schema: 1, Keys: []string{manifest.Name{Range: r}.Data()}}
 	}
 	next := planned(0)
-	if err := l.Plan(b.Context(), next); err != nil {
+	if err := l.Plan(b.Context(), *next); err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
@@ -36,7 +36,7 @@ func BenchmarkCommit(b *testing.B) {
 		if err := l.Publish(b.Context(), manifest.RangeRecord{
 			Range: p.Range, Schema: 1, LeaderEpoch: -1, Counts: manifest.Counts{Rows: 1000},
 			Data: []manifest.File{{Key: p.Keys[0], Rows: 1000, Bytes: 1 << 20}},
-		}, &next); err != nil {
+		}, next); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -11,7 +11,8 @@ import (
 // objects that they made until those are published.
 //
 // It is apart from the memory for records, and whoever has of it needs nothing
-// more to publish, neither records nor more of it; so waiting for it always ends.
+// more to publish, neither records nor more of it, and is behind no batch of its
+// partition that waits for it; so waiting for it always ends.
 type laidOut struct {
 	limit int64
 	free  *semaphore.Weighted // nil is no bound
@@ -69,6 +70,21 @@ const workBytes = 16 << 20
 func (s *session) estimate(u *unit) int64 {
 	size := u.size()
 	return 1 + min(size, workBytes) + 2*size*s.share.Load()/1000
+}
+
+// provide gives a batch that was just cut its memory, if there is some. One that
+// is behind a batch without does not get any: it would keep what that one waits
+// for, and is published after it.
+func (s *session) provide(u *unit) {
+	given := false
+	if s.short.Load() == 0 {
+		u.laidOut, given = s.budget.laidOut.try(s.estimate(u))
+	}
+	if given {
+		s.behind.Add(1)
+	} else {
+		s.short.Add(1)
+	}
 }
 
 // reserve waits for the memory to lay out u, unless it has been given.

@@ -35,6 +35,7 @@ type session struct {
 	rest    []*record.Batch // read, and not collected when collect failed
 	since   time.Time       // when the first came of what an earlier session left
 	behind  atomic.Int64    // batches that have the memory to be laid out and are not yet at commit
+	short   atomic.Int64    // batches that are cut and do not have it yet
 	share   atomic.Int64    // size of the objects of the range laid out last, in thousandths of its records
 	stats   *counters
 
@@ -261,10 +262,7 @@ func (s *session) cut(ctx context.Context, cuts chan<- *unit) error {
 	u := s.newUnit(r, batches, 0, 0)
 	u.since = since
 	s.budget.left(s.holder)
-	var given bool
-	if u.laidOut, given = s.budget.laidOut.try(s.estimate(u)); given {
-		s.behind.Add(1)
-	}
+	s.provide(u)
 	s.mu.Lock()
 	s.units = append(s.units, u)
 	s.mu.Unlock()
@@ -302,6 +300,7 @@ func (s *session) encodeAll(ctx context.Context, cuts <-chan *unit, ready chan<-
 					return err
 				}
 				s.behind.Add(1)
+				s.short.Add(-1)
 			}
 			u.done = make(chan struct{})
 			g.Go(func() error {
